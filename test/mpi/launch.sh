@@ -1,0 +1,171 @@
+# shellcheck shell=bash disable=SC2034
+# Sourced by test/mpi/run, test/mpi/selection and test/suites/mpich: which Open MPI, how it is called, and runs
+# that end in time and leave nothing behind.
+#
+#   mpi_setup PREFIX|system [COMPONENT_DIR]   sets MPICC MPIRUN MPI_VERSION MPI_SERIES MPI_ENV
+#   mpi_switches WHAT TRANSPORT RANKS         sets SWITCHES (mpirun arguments) and SWITCH_ENV
+#   mpi_launch LIMIT DIR PROGRAM COMMAND...   runs it; sets nothing, returns its exit code, 124 when the limit passed
+# DIR receives stdout, stderr, and for a hang: stacks.
+
+mpi_die() {
+    printf '%s: %s\n' "${0##*/}" "$*" >&2
+    exit 2
+}
+
+mpi_setup() {
+    local where=$1 components=${2:-} default
+    if [[ $where == system ]]; then
+        MPICC=$(type -P mpicc.openmpi || type -P mpicc) || mpi_die "no mpicc in PATH (Debian: libopenmpi-dev)"
+        MPIRUN=$(type -P mpirun.openmpi || type -P mpirun) || mpi_die "no mpirun in PATH (Debian: openmpi-bin)"
+        MPI_INFO=$(type -P ompi_info) || mpi_die "no ompi_info in PATH (Debian: libopenmpi-dev)"
+    else
+        [[ -x $where/bin/mpicc && -x $where/bin/mpirun && -x $where/bin/ompi_info ]] ||
+            mpi_die "no Open MPI in $where (mpicc, mpirun and ompi_info are needed)"
+        where=$(cd "$where" && pwd)
+        MPICC=$where/bin/mpicc MPIRUN=$where/bin/mpirun MPI_INFO=$where/bin/ompi_info
+    fi
+    MPI_VERSION=$("$MPI_INFO" --version | sed -n 's/^Open MPI v\([0-9][^ ]*\).*/\1/p')
+    [[ -n $MPI_VERSION ]] || mpi_die "$MPI_INFO does not say which Open MPI this is"
+    MPI_SERIES=${MPI_VERSION%.*}
+    MPI_ENV=()
+    if [[ $where != system ]]; then
+        MPI_ENV+=("PATH=$where/bin:$PATH" "LD_LIBRARY_PATH=$where/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}")
+    fi
+    if ((EUID == 0)); then
+        MPI_ENV+=(OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+            PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)
+    fi
+    if [[ -n $components ]]; then
+        components=$(cd "$components" 2>/dev/null && pwd) || mpi_die "no folder $2"
+        default=$("$MPI_INFO" --path pkglibdir --parsable | sed -n 's/^path:pkglibdir://p')
+        # The value replaces the default path, so the default is named too; 4.1 (all components are DSOs) would not
+        # even find its launcher without it. PMIx reads the same variable and must keep its own.
+        MPI_ENV+=("OMPI_MCA_mca_base_component_path=$components:$default")
+        if [[ $MPI_SERIES != 4.* ]]; then
+            MPI_ENV+=("PMIX_MCA_mca_base_component_path=${default%/*}/pmix")
+        fi
+    fi
+}
+
+# Lines that a stock Open MPI prints by itself, as an extended regular expression; empty: none. Never widen it to
+# hide a message of ours.
+mpi_known_noise() {
+    # 4.1's osc/ucx closes its endpoints in MPI_Finalize one process after the other; over TCP the slower ones of more
+    # than two processes find the connection gone. Seen with plain osc/ucx in half of the runs; harmless, fixed in 5.0.
+    if [[ $MPI_SERIES == 4.* && $1 == tcp ]]; then
+        echo 'UCX  (ERROR|WARN)  ?(req 0x[0-9a-f]+: error during flush|disconnect failed): Endpoint timeout'
+    fi
+}
+
+# Is component "osc cached" known to this Open MPI?
+mpi_has() {
+    local text
+    text=$(env "${MPI_ENV[@]}" "$MPI_INFO" --parsable 2>/dev/null) || return 1
+    [[ $'\n'$text == *$'\n'"mca:$1:$2:"* ]]
+}
+
+# WHAT: osc:NAME, pml:NAME, or both joined by "+"; "none": only what the machine needs.
+mpi_switches() {
+    local what=$1 transport=$2 ranks=$3 part pml=ob1 btl
+    SWITCHES=(-np "$ranks" --bind-to none)
+    SWITCH_ENV=()
+    if ((ranks > $(nproc))); then
+        if [[ $MPI_SERIES == 4.* ]]; then
+            SWITCHES+=(--oversubscribe)
+        else
+            SWITCHES+=(--map-by :OVERSUBSCRIBE)
+        fi
+        SWITCHES+=(--mca mpi_yield_when_idle 1)
+    fi
+    # No RDMA device: osc/ucx of 5.0 refuses to work over shared memory and TCP unless told.
+    if [[ -z $(ls -A /sys/class/infiniband 2>/dev/null) ]]; then
+        SWITCHES+=(--mca opal_common_ucx_tls any --mca opal_common_ucx_devices any)
+    fi
+    for part in ${what//+/ }; do
+        case $part in
+        osc:*) SWITCHES+=(--mca osc "${part#osc:}") ;;
+        pml:*) pml=${part#pml:} ;;
+        none) ;;
+        *) mpi_die "unknown --what=$part" ;;
+        esac
+    done
+    btl=sm
+    [[ $MPI_SERIES != 4.* ]] || btl=vader
+    case $transport in
+    shm) SWITCH_ENV+=("UCX_TLS=sm,self") ;;
+    tcp) SWITCH_ENV+=("UCX_TLS=tcp,self") btl=tcp ;;
+    esac
+    SWITCHES+=(--mca pml "$pml" --mca btl "$btl,self")
+}
+
+# Processes of a session; mpirun puts each rank into a process group of its own, but all stay in its session.
+mpi_session() {
+    local file line
+    for file in /proc/[0-9]*/stat; do
+        { read -r line <"$file"; } 2>/dev/null || continue
+        # shellcheck disable=SC2086
+        set -- "$1" ${line##*) }
+        [[ $5 != "$1" || $2 == Z ]] || { file=${file#/proc/} && echo "${file%/stat}"; }
+    done
+}
+
+mpi_end_session() {
+    local i pids
+    kill -TERM "$1" 2>/dev/null # mpirun stops its ranks and removes its files
+    for ((i = 0; i < 50; i++)); do
+        pids=$(mpi_session "$1")
+        [[ -n $pids ]] || return 0
+        sleep 0.1
+    done
+    # shellcheck disable=SC2086
+    kill -KILL $pids 2>/dev/null
+    sleep 0.2
+}
+
+mpi_stacks() {
+    local pid
+    for pid in $(mpi_session "$1"); do
+        [[ $(readlink "/proc/$pid/exe") == "$2" ]] || continue
+        printf -- '-- process %s (rank %s)\n' "$pid" \
+            "$(tr '\0' '\n' <"/proc/$pid/environ" | sed -n 's/^OMPI_COMM_WORLD_RANK=//p')"
+        if type -P gdb >/dev/null; then
+            timeout -k 1 30 gdb -nx -batch -iex 'set debuginfod enabled off' -p "$pid" \
+                -ex 'thread apply all bt 24' 2>/dev/null | grep -E '^(Thread|#)'
+        elif type -P eu-stack >/dev/null; then
+            timeout -k 1 30 eu-stack -p "$pid" 2>/dev/null
+        else
+            echo "no gdb and no eu-stack here: $(cat "/proc/$pid/wchan" 2>/dev/null)"
+        fi
+    done
+}
+
+mpi_launch() {
+    local limit=$1 dir=$2 program=$3 pid rc=0 end
+    shift 3
+    mkdir -p "$dir/tmp"
+    # A background job of a script leads no process group, so setsid needs no fork: its pid is the session's id.
+    env "${MPI_ENV[@]}" "${SWITCH_ENV[@]}" TMPDIR="$dir/tmp" setsid "$@" \
+        </dev/null >"$dir/stdout" 2>"$dir/stderr" &
+    pid=$!
+    # shellcheck disable=SC2064
+    trap "trap '' INT TERM; mpi_end_session $pid; exit 130" INT TERM
+    end=$((SECONDS + limit))
+    while kill -0 "$pid" 2>/dev/null; do
+        if ((SECONDS >= end)); then
+            mpi_stacks "$pid" "$program" >"$dir/stacks" 2>&1
+            mpi_end_session "$pid"
+            rc=124
+            break
+        fi
+        sleep 0.04
+    done
+    if ((rc == 0)); then
+        wait "$pid" || rc=$?
+        [[ -z $(mpi_session "$pid") ]] || mpi_end_session "$pid"
+    else
+        wait "$pid" 2>/dev/null
+    fi
+    trap - INT TERM
+    rm -rf "$dir/tmp"
+    return "$rc"
+}

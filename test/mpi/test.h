@@ -1,0 +1,160 @@
+/*
+ * What the small MPI test programs share: checks that name the line and the rank, one exit code for the job.
+ *
+ * A program prints nothing when it passes. Second line of its header comment:
+ *   test: for=osc ranks=2,4 transport=shm,tcp limit=60
+ * (see "test/mpi/run --help" for all fields). Exit code 77, through test_skip(), means "cannot be tested here".
+ */
+#ifndef OMPI_LOCALITY_TEST_H
+#define OMPI_LOCALITY_TEST_H
+
+#include <mpi.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int test_rank = -1, test_size, test_failures;
+
+#define CHECK(cond, ...)                                                                      \
+    do {                                                                                      \
+        if (!(cond)) {                                                                        \
+            test_fail(__FILE__, __LINE__, #cond, __VA_ARGS__);                                \
+        }                                                                                     \
+    } while (0)
+
+/* An MPI call that must succeed. */
+#define OK(call)                                                                              \
+    do {                                                                                      \
+        int rc_ = (call);                                                                     \
+        if (MPI_SUCCESS != rc_) {                                                             \
+            test_fatal(__FILE__, __LINE__, #call, rc_);                                       \
+        }                                                                                     \
+    } while (0)
+
+/* An MPI call that must fail with this error class. */
+#define FAILS(call, wanted)                                                                   \
+    do {                                                                                      \
+        int rc_ = (call), class_ = -1;                                                        \
+        MPI_Error_class(rc_, &class_);                                                        \
+        CHECK((wanted) == class_, "%s: error class %d, wanted %d (" #wanted ")", #call,       \
+              class_, (wanted));                                                              \
+    } while (0)
+
+__attribute__((unused, format(printf, 4, 5))) static void
+test_fail(const char *file, int line, const char *what, const char *fmt, ...)
+{
+    va_list ap;
+
+    /* The first few are enough: a broken byte range would print thousands. */
+    if (++test_failures > 5) {
+        return;
+    }
+    fprintf(stderr, "%s:%d: rank %d: %s: ", file, line, test_rank, what);
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fputc('\n', stderr);
+}
+
+__attribute__((unused)) static void
+test_fatal(const char *file, int line, const char *what, int rc)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int len;
+
+    MPI_Error_string(rc, text, &len);
+    fprintf(stderr, "%s:%d: rank %d: %s: %s\n", file, line, test_rank, what, text);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    exit(1);
+}
+
+/* Errors come back as codes, on communicators, and on windows made later with test_win(). */
+__attribute__((unused)) static void
+test_init_thread(int *argc, char ***argv, int wanted)
+{
+    int provided;
+
+    MPI_Init_thread(argc, argv, wanted, &provided);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(MPI_COMM_WORLD, &test_rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &test_size);
+    CHECK(provided >= wanted, "thread level %d, wanted %d", provided, wanted);
+}
+
+__attribute__((unused)) static void
+test_init(int *argc, char ***argv)
+{
+    test_init_thread(argc, argv, MPI_THREAD_SINGLE);
+}
+
+__attribute__((unused)) static void
+test_win(MPI_Win win)
+{
+    OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+}
+
+/* Window of `bytes` on every rank, MPI_Win_create when `mine` is given, else MPI_Win_allocate. */
+__attribute__((unused)) static MPI_Win
+test_win_make(void *mine, MPI_Aint bytes, int disp_unit, void *base_out)
+{
+    MPI_Win win;
+
+    if (NULL != mine) {
+        OK(MPI_Win_create(mine, bytes, disp_unit, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+        *(void **) base_out = mine;
+    } else {
+        OK(MPI_Win_allocate(bytes, disp_unit, MPI_INFO_NULL, MPI_COMM_WORLD, base_out, &win));
+    }
+    test_win(win);
+    return win;
+}
+
+__attribute__((unused)) static void
+test_barrier(void)
+{
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+/* Collective; every rank leaves with the same exit code. */
+__attribute__((unused)) static int
+test_done(void)
+{
+    int all = 0;
+
+    OK(MPI_Allreduce(&test_failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    MPI_Finalize();
+    return 0 != all;
+}
+
+/* Collective. */
+__attribute__((unused)) static void
+test_skip(const char *why)
+{
+    if (0 == test_rank) {
+        printf("SKIP: %s\n", why);
+        fflush(stdout);
+    }
+    test_barrier();
+    MPI_Finalize();
+    exit(77);
+}
+
+/* Release of the Open MPI that runs, not of the one compiled with: 0x0401, 0x0500, ... */
+__attribute__((unused)) static int
+test_openmpi(void)
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    const char *v;
+    int len, major = 0, minor = 0;
+
+    MPI_Get_library_version(text, &len);
+    v = strstr(text, "Open MPI v");
+    if (NULL != v) {
+        sscanf(v, "Open MPI v%d.%d", &major, &minor);
+    }
+    return major << 8 | minor;
+}
+
+#endif
