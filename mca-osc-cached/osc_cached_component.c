@@ -1,0 +1,221 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The component: registration, selection and life cycle.
+ *
+ * It takes part only when the user's `osc` selection names it.  Otherwise it declines in
+ * component_open, before anything is initialised, and a plain run behaves as if it were not there.
+ */
+
+#include "ompi_config.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "opal/mca/base/base.h"
+#include "opal/util/argv.h"
+#include "opal/util/output.h"
+#include "opal/util/proc.h"
+#include "opal/util/show_help.h"
+#include "ompi/constants.h"
+#include "ompi/mca/osc/base/base.h"
+
+#include "osc_cached.h"
+
+static int component_register(void);
+static int component_open(void);
+static int component_init(bool enable_progress_threads, bool enable_mpi_threads);
+static int component_finalize(void);
+static int component_query(ompi_win_t *win, void **base, size_t size, int disp_unit,
+                           ompi_communicator_t *comm, opal_info_t *info, int flavor);
+static int component_select(ompi_win_t *win, void **base, size_t size, int disp_unit,
+                            ompi_communicator_t *comm, opal_info_t *info, int flavor, int *model);
+
+/* clang-format off */
+OMPI_DECLSPEC ompi_osc_base_component_t mca_osc_cached_component = {
+    .osc_version = {
+        OMPI_OSC_BASE_VERSION_3_0_0,
+        .mca_component_name = "cached",
+        MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION,
+                              OMPI_RELEASE_VERSION),
+        .mca_open_component = component_open,
+        .mca_register_component_params = component_register,
+    },
+    .osc_data = {
+        MCA_BASE_METADATA_PARAM_NONE
+    },
+    .osc_init = component_init,
+    .osc_query = component_query,
+    .osc_select = component_select,
+    .osc_finalize = component_finalize,
+};
+
+/* The release this file was compiled for; one string, so that a test can change it in a copy. */
+#define STRING_OF_(x) #x
+#define STRING_OF(x) STRING_OF_(x)
+#define BUILT_FOR_TAG "osc/cached built for Open MPI v"
+static const char built_for[] = BUILT_FOR_TAG STRING_OF(OMPI_MAJOR_VERSION) "."
+    STRING_OF(OMPI_MINOR_VERSION) "." STRING_OF(OMPI_RELEASE_VERSION);
+/* clang-format on */
+
+ompi_osc_cached_params_t ompi_osc_cached_params = {
+#define OSC_CACHED_PARAM(name, kind, def, level, scope, help) .name = def,
+#include "osc_cached_params.def"
+};
+
+bool ompi_osc_cached_is_asked_for(void)
+{
+    const char *selection = ompi_osc_base_framework.framework_selection;
+    char **names;
+    bool asked = false;
+
+    if (NULL == selection || '^' == selection[0]) {
+        return false;
+    }
+    names = opal_argv_split(selection, ',');
+    for (int i = 0; i < opal_argv_count(names); ++i) {
+        asked = asked || 0 == strcmp("cached", names[i]);
+    }
+    opal_argv_free(names);
+    return asked;
+}
+
+/* Our internal structures follow one release of Open MPI exactly: with any other, stay away. */
+static bool runs_in_its_release(void)
+{
+    const char *expected = built_for + strlen(BUILT_FOR_TAG);
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    char running[32] = "unknown";
+    int length;
+
+    (void) PMPI_Get_library_version(text, &length);
+    (void) sscanf(text, "Open MPI v%31[0-9.]", running);
+    if (0 == strcmp(running, expected)) {
+        return true;
+    }
+    if (ompi_osc_cached_is_asked_for()) {
+        opal_show_help("help-mpi-osc-cached.txt", "wrong-release", true, expected, running,
+                       opal_process_info.nodename, expected, running);
+    }
+    return false;
+}
+
+/* Help texts lie next to the component when it was dropped into an installed Open MPI. */
+static void add_help_folder(void)
+{
+    Dl_info info;
+    char folder[PATH_MAX];
+    char *slash;
+
+    if (0 == dladdr(&mca_osc_cached_component, &info) || NULL == info.dli_fname) {
+        return;
+    }
+    snprintf(folder, sizeof(folder), "%s", info.dli_fname);
+    slash = strrchr(folder, '/');
+    if (NULL != slash) {
+        *slash = '\0';
+        (void) opal_show_help_add_dir(folder);
+    }
+}
+
+static int component_register(void)
+{
+    mca_base_var_enum_t *mode_enum = NULL;
+    const char *refused = NULL;
+    int ret;
+
+    add_help_folder();
+    if (!runs_in_its_release()) {
+        return OMPI_ERR_NOT_AVAILABLE;
+    }
+    if (OPAL_SUCCESS != ompi_osc_cached_mode_enum(&mode_enum)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+
+#define TYPE_STRING MCA_BASE_VAR_TYPE_STRING
+#define TYPE_BOOL MCA_BASE_VAR_TYPE_BOOL
+#define TYPE_MODE MCA_BASE_VAR_TYPE_INT
+#define ENUM_STRING NULL
+#define ENUM_BOOL NULL
+#define ENUM_MODE mode_enum
+#define OSC_CACHED_PARAM(name, kind, def, level, scope, help)                               \
+    ompi_osc_cached_params.name = def;                                                      \
+    ret = mca_base_component_var_register(                                                  \
+        &mca_osc_cached_component.osc_version, #name, help, TYPE_##kind, ENUM_##kind, 0, 0, \
+        OPAL_INFO_LVL_##level, MCA_BASE_VAR_SCOPE_##scope, &ompi_osc_cached_params.name);   \
+    if (0 > ret) {                                                                          \
+        refused = #name;                                                                    \
+    }
+#include "osc_cached_params.def"
+
+    OBJ_RELEASE(mode_enum);
+
+    if (NULL != refused) {
+        /* Open MPI has named the value and the allowed ones; say what follows from it */
+        ompi_osc_cached_params.mode = OSC_CACHED_MODE_OFF;
+        opal_show_help("help-mpi-osc-cached.txt", "bad-value", true, opal_process_info.nodename,
+                       refused);
+    }
+    return ompi_osc_cached_pvar_register();
+}
+
+static int component_open(void)
+{
+    return ompi_osc_cached_is_asked_for() ? OMPI_SUCCESS : OMPI_ERR_NOT_AVAILABLE;
+}
+
+static int component_init(bool enable_progress_threads, bool enable_mpi_threads)
+{
+    return ompi_osc_cached_inner_init(enable_progress_threads, enable_mpi_threads);
+}
+
+static int component_finalize(void)
+{
+    ompi_osc_cached_inner_finalize();
+    ompi_osc_cached_window_finalize();
+    return OMPI_SUCCESS;
+}
+
+static int component_query(ompi_win_t *win, void **base, size_t size, int disp_unit,
+                           ompi_communicator_t *comm, opal_info_t *info, int flavor)
+{
+    int priority;
+
+    if (NULL
+        == ompi_osc_cached_inner_find(win, base, size, disp_unit, comm, info, flavor, &priority)) {
+        ompi_osc_cached_inner_explain(flavor);
+        return priority;
+    }
+    /* the user asked for us by name: win over every other component of the list */
+    return INT_MAX;
+}
+
+static int component_select(ompi_win_t *win, void **base, size_t size, int disp_unit,
+                            ompi_communicator_t *comm, opal_info_t *info, int flavor, int *model)
+{
+    ompi_osc_base_component_t *inner;
+    ompi_osc_cached_window_t *window;
+    int ret, priority;
+
+    inner = ompi_osc_cached_inner_find(win, base, size, disp_unit, comm, info, flavor, &priority);
+    if (NULL == inner) {
+        return OMPI_ERR_NOT_SUPPORTED;
+    }
+    ret = inner->osc_select(win, base, size, disp_unit, comm, info, flavor, model);
+    if (OMPI_SUCCESS != ret) {
+        return ret;
+    }
+    window = ompi_osc_cached_window_create(win, inner->osc_version.mca_component_name);
+    if (NULL == window) {
+        /* rule A11: without memory the window works, just without us */
+        return OMPI_SUCCESS;
+    }
+    ompi_osc_cached_forward_install(window);
+    opal_output_verbose(MCA_BASE_VERBOSE_COMPONENT, ompi_osc_base_framework.framework_output,
+                        "osc/cached: window over inner component %s", window->inner_name);
+    return ompi_osc_cached_info_subscribe(window);
+}

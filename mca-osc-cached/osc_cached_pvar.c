@@ -1,0 +1,57 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The counters of a window as MPI_T performance variables osc_cached_<name>, bound to the window.
+ */
+
+#include "ompi_config.h"
+
+#include "opal/mca/base/mca_base_pvar.h"
+#include "ompi/constants.h"
+
+#include "osc_cached.h"
+
+/* A tool may read a handle after its window was freed: the window pointer is only compared, never
+ * followed. */
+static int read_counter(const mca_base_pvar_t *pvar, void *value, void *win)
+{
+    ompi_osc_cached_window_t *window = ompi_osc_cached_window_search(win);
+
+    if (NULL == window) {
+        return OMPI_ERR_NOT_FOUND;
+    }
+    *(unsigned long *) value =
+        atomic_load_explicit(&window->stats[(intptr_t) pvar->ctx], memory_order_relaxed);
+    return OMPI_SUCCESS;
+}
+
+static int notify(mca_base_pvar_t *pvar, mca_base_pvar_event_t event, void *win, int *count)
+{
+    (void) pvar;
+    if (MCA_BASE_PVAR_HANDLE_BIND == event) {
+        if (NULL == ompi_osc_cached_window_search(win)) {
+            /* a window of another component has no such counters */
+            return OMPI_ERR_NOT_FOUND;
+        }
+        *count = 1;
+    }
+    return OMPI_SUCCESS;
+}
+
+int ompi_osc_cached_pvar_register(void)
+{
+    int ret;
+
+#define OSC_CACHED_STAT(name, help)                                                             \
+    ret = mca_base_component_pvar_register(                                                     \
+        &mca_osc_cached_component.osc_version, #name, help, OPAL_INFO_LVL_4,                    \
+        MCA_BASE_PVAR_CLASS_COUNTER, MCA_BASE_VAR_TYPE_UNSIGNED_LONG, NULL,                     \
+        MCA_BASE_VAR_BIND_MPI_WIN, MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, \
+        read_counter, NULL, notify, (void *) (intptr_t) OSC_CACHED_STAT_##name);                \
+    if (0 > ret) {                                                                              \
+        return ret;                                                                             \
+    }
+#include "core/osc_cached_stats.def"
+    return OMPI_SUCCESS;
+}
