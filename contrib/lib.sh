@@ -1,0 +1,306 @@
+# shellcheck shell=bash
+# Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Functions shared by the commands in contrib/.  To be sourced; safe under
+# `set -euo pipefail`.  Everything for humans goes to stderr, so that stdout
+# stays free for what a command prints for other programs.
+
+# --- Talking -----------------------------------------------------------------
+
+say()
+{
+    printf '%s\n' "$*" >&2
+}
+
+# die SENTENCE: the one clear sentence, then a failing exit.
+die()
+{
+    printf '%s: %s\n' "${0##*/}" "$*" >&2
+    exit 1
+}
+
+# elapsed SECONDS -> 1:05
+elapsed()
+{
+    printf '%d:%02d' $(($1 / 60)) $(($1 % 60))
+}
+
+# phase NAME LOG COMMAND...: runs COMMAND with its output in LOG.  A failure
+# names the cause when the log shows a well-known one, and always the log.
+phase()
+{
+    local name=$1 log=$2 start=$SECONDS rc=0
+    shift 2
+    mkdir -p "${log%/*}" 2>/dev/null || die "cannot write to ${log%/*}: is the disk full?"
+    say "==> $name (log: $log)"
+    "$@" >"$log" 2>&1 || rc=$?
+    phase_end "$name" "$log" "$start" "$rc"
+}
+
+# phase_end NAME LOG START RC: the second half of phase.
+phase_end()
+{
+    local name=$1 log=$2 start=$3 rc=$4
+    if [ "$rc" -eq 0 ]; then
+        say "    $name: done in $(elapsed $((SECONDS - start)))"
+        return 0
+    fi
+    if grep -q 'No space left on device\|Disk quota exceeded' "$log" 2>/dev/null; then
+        die "$name failed because the disk is full; free some space and run this again (log: $log)."
+    fi
+    { grep -E -i '(^|[^a-z])(error|fatal)[: ]|\*\*\*' "$log" 2>/dev/null || tail -n 5 "$log"; } |
+        head -n 5 | sed 's/^/    | /' >&2
+    die "$name failed (exit code $rc); see the log: $log"
+}
+
+# --- Folders and locks ---------------------------------------------------------
+
+cache_root()
+{
+    printf '%s\n' "${XDG_CACHE_HOME:-${HOME:?HOME is not set}/.cache}/ompi-locality"
+}
+
+# need_space DIR MEGABYTES
+need_space()
+{
+    local free
+    mkdir -p "$1" 2>/dev/null || die "cannot create the folder $1."
+    free=$(df -Pm "$1" | awk 'NR == 2 { print $4 }')
+    [ "${free:-$2}" -ge "$2" ] ||
+        die "not enough disk space in $1: $2 MB are needed, $free MB are free."
+}
+
+# take_lock FILE: until this process ends.  Its children inherit the lock, so a
+# build that survives the death of this script still keeps the others away.
+take_lock()
+{
+    mkdir -p "${1%/*}"
+    exec 9>"$1"
+    if ! flock -n 9; then
+        say "Waiting for another run that holds $1 ..."
+        flock 9
+    fi
+}
+
+# with_lock FILE COMMAND...
+with_lock()
+{
+    local file=$1
+    shift
+    (
+        take_lock "$file"
+        "$@"
+    )
+}
+
+# --- Packages ------------------------------------------------------------------
+
+missing_packages()
+{
+    local p
+    for p in "$@"; do
+        [ "$(dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null)" = installed ] ||
+            printf '%s\n' "$p"
+    done
+}
+
+# need_packages PACKAGE...: installs what is missing when that is possible
+# without asking, else prints the command and changes nothing.
+need_packages()
+{
+    local -a missing become=() env=(env DEBIAN_FRONTEND=noninteractive)
+    local log
+    if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+        say "No dpkg and apt here: assuming that these are installed: $*"
+        return 0
+    fi
+    mapfile -t missing < <(missing_packages "$@")
+    [ ${#missing[@]} -gt 0 ] || return 0
+    if [ "$(id -u)" -ne 0 ]; then
+        if ! command -v sudo >/dev/null || ! sudo -n true 2>/dev/null; then
+            die "packages are missing, install them with: sudo apt-get install ${missing[*]}"
+        fi
+        become=(sudo -n)
+    fi
+    log=$(cache_root)/logs/packages.log
+    phase "Refreshing the package lists" "$log" "${become[@]}" "${env[@]}" apt-get -q update
+    mapfile -t missing < <(missing_packages "$@")
+    phase "Installing ${missing[*]}" "$log" \
+        "${become[@]}" "${env[@]}" apt-get -q -y --no-install-recommends install "${missing[@]}"
+}
+
+# --- Source packages -----------------------------------------------------------
+
+# verify_sha256 FILE SHA256
+verify_sha256()
+{
+    local sum
+    sum=$(sha256sum -- "$1") || return 1
+    [ "${sum%% *}" = "$2" ]
+}
+
+# apt_mirror: "[options] URI" of the first archive of this machine that carries
+# the running release itself (not its security or update suites), read from
+# both formats of apt's configuration.
+apt_mirror()
+{
+    local etc=${APT_ETC:-/etc/apt} release
+    # shellcheck source=/dev/null
+    release=$(. /etc/os-release && printf '%s' "${VERSION_CODENAME:-}")
+    {
+        { cat "$etc"/sources.list.d/*.sources 2>/dev/null || :; } |
+            awk -v release="$release" '
+                function flush_stanza() {
+                    if (uri != "" && index(" " suites " ", " " release " ") && enabled)
+                        print "[" opts " ]", uri
+                    uri = suites = opts = ""; enabled = 1
+                }
+                BEGIN { enabled = 1 }
+                /^[ \t]*#/ { next }
+                /^[ \t]*$/ { flush_stanza(); next }
+                tolower($1) == "uris:" { uri = $2 }
+                tolower($1) == "suites:" { $1 = ""; suites = $0 }
+                tolower($1) == "enabled:" && tolower($2) == "no" { enabled = 0 }
+                tolower($1) == "signed-by:" && $2 ~ /^\// { opts = opts " signed-by=" $2 }
+                tolower($1) == "trusted:" { opts = opts " trusted=" $2 }
+                END { flush_stanza() }'
+        { cat "$etc"/sources.list "$etc"/sources.list.d/*.list 2>/dev/null || :; } |
+            awk -v release="$release" '
+                $1 == "deb" || $1 == "deb-src" {
+                    opts = ""
+                    if (match($0, /\[[^]]*\]/)) {
+                        n = split(substr($0, RSTART + 1, RLENGTH - 2), word, " ")
+                        for (i = 1; i <= n; i++)
+                            if (word[i] ~ /^(signed-by|trusted)=/) opts = opts " " word[i]
+                        sub(/\[[^]]*\]/, "")
+                    }
+                    if ($3 == release) print "[" opts " ]", $2
+                }'
+    } | sed -n 1p
+}
+
+# private_apt DIR COMMAND ARGS...: apt with its own lists, in DIR.
+private_apt()
+{
+    local dir=$1 command=$2
+    shift 2
+    "$command" -q -o Dir::Etc::sourcelist="$dir/list" -o Dir::Etc::sourceparts=/dev/null \
+        -o Dir::State::lists="$dir/lists" -o Dir::Cache="$dir/cache" \
+        -o APT::Sandbox::User="$(id -un)" "$@"
+}
+
+# fetch_source PACKAGE VERSION SUITE SHA256 DESTDIR: has the upstream tarball of
+# a Debian source package in DESTDIR and prints its path.  VERSION is the
+# upstream one.  An empty SHA256 means the one in the package's .dsc, which apt
+# has verified.  Does not touch the system's apt configuration.
+fetch_source()
+{
+    local package=$1 version=$2 suite=$3 sha=$4 dest=$5
+    local what="the source of $1 $2" mirror apt log debian file
+    mkdir -p "$dest" || die "cannot create the folder $dest."
+    log=$(cache_root)/logs/fetch-$package-$version.log
+    for file in "$dest/${package}_$version.orig.tar".*; do
+        case $file in *.asc | *.sig | *.partial | *'*') continue ;; esac
+        [ -n "$sha" ] || sha=$(dsc_sha256 "$dest" "${file##*/}")
+        if [ -n "$sha" ] && verify_sha256 "$file" "$sha"; then
+            printf '%s\n' "$file"
+            return 0
+        fi
+        say "Removing $file: its checksum is wrong."
+        rm -f "$file"
+    done
+    command -v apt-get >/dev/null || die "cannot fetch $what without apt."
+    mirror=$(apt_mirror)
+    [ -n "$mirror" ] || die "cannot fetch $what: no archive found in this machine's apt configuration."
+    apt=$(cache_root)/apt/$suite
+    mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "${log%/*}"
+    printf 'deb-src %s %s main\n' "$mirror" "$suite" >"$apt/list"
+    say "==> Fetching $what (Debian $suite; log: $log)"
+    if ! private_apt "$apt" apt-get --error-on=any update >"$log" 2>&1; then
+        die "cannot fetch $what: the archive of this machine's apt configuration cannot be read (no network?); see the log: $log"
+    fi
+    debian=$(private_apt "$apt" apt-cache showsrc "$package" 2>>"$log" |
+        awk -v p="$package" -v v="$version" '
+            $1 == "Package:" { name = $2 }
+            $1 == "Version:" { d = $2; u = d; sub(/^[0-9]+:/, "", u); sub(/-[^-]*$/, "", u)
+                               if (name == p && u == v) { print d; exit } }')
+    [ -n "$debian" ] || die "Debian $suite no longer has $package $version; give a tarball with --source."
+    if ! (cd "$dest" && private_apt "$apt" apt-get --download-only --only-source \
+        source "$package=$debian") >>"$log" 2>&1; then
+        ! grep -q 'No space left' "$log" || die "cannot fetch $what: the disk is full."
+        die "cannot fetch $what; see the log: $log"
+    fi
+    for file in "$dest/${package}_$version.orig.tar".*; do
+        case $file in *.asc | *.sig) continue ;; esac
+        [ -n "$sha" ] || sha=$(dsc_sha256 "$dest" "${file##*/}")
+        if ! verify_sha256 "$file" "$sha"; then
+            rm -f "$file"
+            die "the checksum of ${file##*/} is wrong: expected sha256 $sha; the file was removed."
+        fi
+        printf '%s\n' "$file"
+        return 0
+    done
+    die "cannot find the tarball of $package $version after the download; see the log: $log"
+}
+
+# dsc_sha256 DIR FILE: the checksum that a .dsc in DIR gives for FILE.
+dsc_sha256()
+{
+    { cat "$1"/*.dsc 2>/dev/null || :; } | awk -v f="$2" '
+        /^Checksums-Sha256:/ { on = 1; next }
+        /^[^ ]/ { on = 0 }
+        on && $3 == f { print $1; exit }'
+}
+
+# --- Building and running ------------------------------------------------------
+
+# progress_make LOG TOTAL COMMAND...: runs a silent-rules make with its output
+# in LOG and shows how many of about TOTAL steps are done: a bar on a terminal,
+# a line per minute otherwise.  Returns the command's exit code.
+progress_make()
+{
+    local log=$1 total=$2 rc=0 ticker
+    shift 2
+    : >"$log"
+    progress_ticker "$log" "$total" $$ 9>&- &
+    ticker=$!
+    # In the foreground, so that an interrupt reaches it.
+    "$@" >"$log" 2>&1 || rc=$?
+    kill "$ticker" 2>/dev/null || :
+    wait "$ticker" 2>/dev/null || :
+    [ ! -t 2 ] || printf '\r\033[K' >&2
+    return "$rc"
+}
+
+progress_ticker()
+{
+    local log=$1 total=$2 parent=$3 start=$SECONDS next=60 n percent bar
+    while sleep 1 && kill -0 "$parent" 2>/dev/null; do
+        [ -t 2 ] || [ $((SECONDS - start)) -ge "$next" ] || continue
+        n=$(grep -c '^  [A-Z][A-Z]' "$log" || :)
+        percent=$((n * 100 / total))
+        [ "$percent" -lt 100 ] || percent=99
+        if [ -t 2 ]; then
+            printf -v bar '%*s' $((percent / 4)) ''
+            printf '\r    [%-25s] %2d %% %s' "${bar// /#}" "$percent" "$(elapsed $((SECONDS - start)))" >&2
+        else
+            say "    $percent % after $(elapsed $((SECONDS - start)))"
+            next=$((next + 60))
+        fi
+    done
+}
+
+# has_rdma: is there a network device that UCX would use by default?
+has_rdma()
+{
+    [ -n "$(ls -A "${SYSFS:-/sys}/class/infiniband" 2>/dev/null)" ]
+}
+
+# mpi_run_env: lets mpirun work for root, and only then.
+mpi_run_env()
+{
+    [ "$(id -u)" -eq 0 ] || return 0
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
+}
