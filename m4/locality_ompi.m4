@@ -1,0 +1,132 @@
+# Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+# SPDX-License-Identifier: BSD-3-Clause
+
+# LOCALITY_OMPI_PATH(NAME, VARIABLE)
+# Where the Open MPI found keeps NAME.
+AC_DEFUN([LOCALITY_OMPI_PATH], [
+    $2=`"$OMPI_INFO" --parsable --path $1 2>/dev/null | sed -n 's/^path:$1://p'`
+    AS_IF([test -z "$$2"], [AC_MSG_ERROR([$OMPI_INFO does not tell its $1])])
+])
+
+# LOCALITY_CHECK_OMPI
+# Find the installed Open MPI that the drop-in components are built for. Sets locality_ompi_version,
+# OMPI_CPPFLAGS, OMPI_LDFLAGS, OMPI_LIBS.
+AC_DEFUN([LOCALITY_CHECK_OMPI], [
+    AC_ARG_WITH([ompi], [AS_HELP_STRING([--with-ompi=PREFIX],
+        [build the drop-in components for the Open MPI installed in PREFIX; "no" builds the cores
+         only @<:@the ompi_info in PATH, if any@:>@])], [], [with_ompi=auto])
+    AC_ARG_WITH([ompi-source], [AS_HELP_STRING([--with-ompi-source=DIR],
+        [source tree of the same release: needed for pml/llamatch, and for headers that an
+         installation lacks])], [], [with_ompi_source=no])
+
+    locality_ompi_summary="none (--with-ompi=PREFIX names one)"
+    locality_ompi_version=
+    AS_CASE([$with_ompi],
+        [no], [OMPI_INFO=],
+        [auto|yes], [AC_PATH_PROG([OMPI_INFO], [ompi_info])],
+        [OMPI_INFO="$with_ompi/bin/ompi_info"])
+    AS_IF([test "$with_ompi" != no && test "$with_ompi" != auto && test ! -x "$OMPI_INFO"],
+        [AC_MSG_ERROR([there is no Open MPI in $with_ompi (looked for bin/ompi_info): install it
+(Debian: openmpi-bin libopenmpi-dev) or name the right PREFIX with --with-ompi=PREFIX])])
+
+    AS_IF([test -n "$OMPI_INFO"], [
+        AC_MSG_CHECKING([for the release of Open MPI])
+        locality_ompi_version=`"$OMPI_INFO" --version 2>/dev/null | sed -n 's/^Open MPI v\([[0-9.]]*\).*/\1/p'`
+        AC_MSG_RESULT([$locality_ompi_version])
+        AS_CASE([$locality_ompi_version],
+            [4.1.*|5.0.*], [],
+            [AS_IF([test "$with_ompi" = auto],
+                [locality_ompi_summary="$locality_ompi_version is not supported (4.1 and 5.0 are)"
+                 locality_ompi_version=],
+                [AC_MSG_ERROR([Open MPI $locality_ompi_version is not supported: 4.1 and 5.0 are])])])])
+    AS_IF([test -n "$locality_ompi_version"], [_LOCALITY_OMPI_HEADERS])
+    AM_CONDITIONAL([BUILD_OSC_CACHED], [test -n "$locality_ompi_version"])
+    AS_IF([test -n "$locality_ompi_version"], [locality_build_osc=yes], [locality_build_osc=no])
+])
+
+# The developer headers of the Open MPI found: complete, or completed from its source tree.
+AC_DEFUN([_LOCALITY_OMPI_HEADERS], [
+    LOCALITY_OMPI_PATH([incdir], [locality_incdir])
+    LOCALITY_OMPI_PATH([pkgincludedir], [locality_pkgincludedir])
+    LOCALITY_OMPI_PATH([libdir], [locality_libdir])
+    LOCALITY_OMPI_PATH([pkglibdir], [locality_pkglibdir])
+    OMPI_CPPFLAGS="-isystem $locality_pkgincludedir -isystem $locality_incdir"
+    AS_IF([test "$with_ompi_source" != no],
+        [locality_source=`cd "$with_ompi_source" 2>/dev/null && pwd`
+         OMPI_CPPFLAGS="$OMPI_CPPFLAGS -idirafter $locality_source -idirafter $locality_source/opal/include -idirafter $locality_source/ompi/include"])
+    OMPI_LDFLAGS="-L$locality_libdir"
+    OMPI_LIBS="-lmpi -lopen-pal"
+
+    AC_MSG_CHECKING([for the developer headers of Open MPI $locality_ompi_version])
+    locality_saved_CPPFLAGS=$CPPFLAGS
+    CPPFLAGS="$CPPFLAGS $OMPI_CPPFLAGS"
+    AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[
+        #include "ompi_config.h"
+        #include "opal/mca/base/mca_base_component_repository.h"
+        #include "opal/util/info_subscriber.h"
+        #include "ompi/mca/osc/base/base.h"
+        #include "ompi/win/win.h"
+    ]])], [locality_headers=yes], [locality_headers=no])
+    CPPFLAGS=$locality_saved_CPPFLAGS
+    AC_MSG_RESULT([$locality_headers])
+
+    locality_ompi_summary="$locality_ompi_version in $locality_libdir"
+    AS_IF([test "$locality_headers" = no], [
+        AS_IF([test "$with_ompi" != auto], [
+            AC_MSG_ERROR([Open MPI $locality_ompi_version is installed without the developer headers
+that a component needs. One of these helps:
+  - Debian, Ubuntu: apt-get install libopenmpi-dev
+  - an Open MPI of your own: configure it with --with-devel-headers and install it again
+  - 5.0.x lacks a few of them even then: unpack its source and add --with-ompi-source=DIR
+config.log tells which header was missed.])])
+        locality_ompi_summary="$locality_ompi_version without developer headers (libopenmpi-dev, or --with-ompi-source=DIR)"
+        locality_ompi_version=])
+    AC_SUBST([OMPI_CPPFLAGS])
+    AC_SUBST([OMPI_LDFLAGS])
+    AC_SUBST([OMPI_LIBS])
+])
+
+# LOCALITY_CHECK_OMPI_SOURCE
+# pml/llamatch is generated from the ob1 of the same release.
+AC_DEFUN([LOCALITY_CHECK_OMPI_SOURCE], [
+    locality_build_pml="no (--with-ompi-source=DIR names the source tree it is generated from)"
+    OMPI_SOURCE=
+    LLAMATCH_CFLAGS=
+    AS_IF([test -n "$locality_ompi_version" && test "$with_ompi_source" != no], [
+        AC_MSG_CHECKING([for the release of the source tree])
+        AS_IF([test ! -f "$locality_source/VERSION" || test ! -d "$locality_source/ompi/mca/pml/ob1"],
+            [AC_MSG_RESULT([none])
+             AC_MSG_ERROR([$with_ompi_source is not a source tree of Open MPI])])
+        locality_source_version=`sed -n -e 's/^major=//p;s/^minor=//p;s/^release=//p' "$locality_source/VERSION" | tr '\n' '.' | sed 's/\.$//'`
+        AC_MSG_RESULT([$locality_source_version])
+        AS_IF([test "$locality_source_version" != "$locality_ompi_version"],
+            [AC_MSG_ERROR([the source tree is Open MPI $locality_source_version, but $locality_ompi_version is installed: give the source of the same release])])
+        OMPI_SOURCE=$locality_source
+        locality_build_pml=yes
+        # 16-byte compare-and-swap is an instruction set extension on x86-64
+        AS_CASE([$host_cpu], [x86_64], [LLAMATCH_CFLAGS=-mcx16])])
+    AC_SUBST([OMPI_SOURCE])
+    AC_SUBST([LLAMATCH_CFLAGS])
+    AM_CONDITIONAL([BUILD_PML_LLAMATCH], [test -n "$OMPI_SOURCE"])
+    AS_CASE([$locality_ompi_version], [4.1.*], [locality_ompi_series=4.1], [locality_ompi_series=5.0])
+    AM_CONDITIONAL([OMPI_41], [test "$locality_ompi_series" = 4.1])
+])
+
+# LOCALITY_COMPONENT_FOLDER
+# Where make install puts the components: a place where Open MPI finds them without being told.
+AC_DEFUN([LOCALITY_COMPONENT_FOLDER], [
+    AC_ARG_WITH([component-dir], [AS_HELP_STRING([--with-component-dir=DIR],
+        [install the components in DIR; "user" is ~/.openmpi/components @<:@with --prefix:
+         LIBDIR/openmpi; without: the folder of the installed Open MPI if you may write there,
+         else ~/.openmpi/components@:>@])], [], [with_component_dir=auto])
+    AS_CASE([$with_component_dir],
+        [user], [componentdir="$HOME/.openmpi/components"],
+        [auto], [
+            AS_IF([test "$prefix" != NONE], [componentdir='$(libdir)/openmpi'],
+                [test -n "$locality_ompi_version" && test -w "$locality_pkglibdir"],
+                    [componentdir=$locality_pkglibdir],
+                [componentdir="$HOME/.openmpi/components"])],
+        [componentdir=$with_component_dir])
+    locality_component_summary="the components in $componentdir"
+    AC_SUBST([componentdir])
+])
