@@ -110,7 +110,7 @@ missing_packages()
 need_packages()
 {
     local -a missing become=() env=(env DEBIAN_FRONTEND=noninteractive)
-    local log
+    local log package
     if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
         say "No dpkg and apt here: assuming that these are installed: $*"
         return 0
@@ -125,7 +125,10 @@ need_packages()
     fi
     log=$(cache_root)/logs/packages.log
     phase "Refreshing the package lists" "$log" "${become[@]}" "${env[@]}" apt-get -q update
-    mapfile -t missing < <(missing_packages "$@")
+    for package in "${missing[@]}"; do
+        apt-cache show "$package" >/dev/null 2>&1 ||
+            die "the package $package is not in the archives of this machine's apt configuration."
+    done
     phase "Installing ${missing[*]}" "$log" \
         "${become[@]}" "${env[@]}" apt-get -q -y --no-install-recommends install "${missing[@]}"
 }
@@ -195,6 +198,11 @@ private_apt()
 # upstream one.  An empty SHA256 means the one in the package's .dsc, which apt
 # has verified.  Does not touch the system's apt configuration.
 fetch_source()
+{
+    with_lock "$(cache_root)/downloads.lock" fetch_source_locked "$@"
+}
+
+fetch_source_locked()
 {
     local package=$1 version=$2 suite=$3 sha=$4 dest=$5
     local what="the source of $1 $2" mirror apt log debian file
