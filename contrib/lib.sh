@@ -312,3 +312,45 @@ mpi_run_env()
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
 }
+
+# What building the components for the distribution's Open MPI takes.
+# shellcheck disable=SC2034 # used by the commands that source this
+dropin_packages=(gcc libc6-dev make autoconf automake libtool openmpi-bin libopenmpi-dev)
+
+# build_dropin NAME OMPI_PREFIX [CONFIGURE_ARGUMENT...]: builds the components of
+# the tree in $top for an installed Open MPI, in the cache, and prints the folder
+# that holds them.
+build_dropin()
+{
+    with_lock "$(cache_root)/dropin-$1.lock" build_dropin_locked "$@"
+}
+
+build_dropin_locked()
+{
+    local name=$1 prefix=$2 build key log inputs
+    shift 2
+    build=$(cache_root)/dropin-$name
+    log=$build/logs
+    inputs=("$top/configure.ac" "$top/Makefile.am" "$top"/m4/locality*.m4 "$top"/mca-*/sources.am)
+    if [ ! -x "$top/configure" ] || [ -n "$(find "${inputs[@]}" -newer "$top/configure")" ]; then
+        phase "Making configure" "$log/autogen.log" "$top/autogen.sh"
+    fi
+    key=$(printf '%s\n' "$top" "$prefix" "$@" "$("$prefix/bin/ompi_info" --version)" |
+        cat - "$top/configure" | sha256sum)
+    if [ "$(cat "$build/key" 2>/dev/null)" != "$key" ]; then
+        rm -rf "$build/build" "$build/components" "$build/key"
+        mkdir -p "$build/build"
+        phase "Configuring the components for the Open MPI in $prefix" "$log/configure.log" \
+            in_folder "$build/build" "$top/configure" --with-ompi="$prefix" \
+            --with-component-dir="$build/components" "$@"
+        printf '%s\n' "$key" >"$build/key"
+    fi
+    phase "Building the components for the Open MPI in $prefix" "$log/make.log" \
+        make -C "$build/build" -j"$(nproc)" V=0 install
+    printf '%s\n' "$build/components"
+}
+
+in_folder()
+{
+    cd "$1" && shift && "$@"
+}
