@@ -1,0 +1,177 @@
+#!/bin/sh
+#
+# Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Makes pml/llamatch's sources from the pml/ob1 of an Open MPI source tree: renames ob1 to
+# llamatch in file names and contents, then applies patches/<series>.patch without fuzz. Writes:
+#
+#   OUTPUT_DIR/pml_llamatch*.[ch]             the component, with our matching engine behind it
+#   OUTPUT_DIR/help-mpi-pml-llamatch.txt      our help topics and ob1's
+#   OUTPUT_DIR/include/                       headers that an installed Open MPI lacks
+#   OUTPUT_DIR/generated.stamp                what it was made from
+#
+# Only files whose contents change are written, each by a rename, and nothing is written at all
+# when the stamp says that the inputs are the same; an interrupted run is simply run again. The
+# source tree is only read.
+
+set -eu
+LC_ALL=C
+export LC_ALL
+
+usage() {
+    cat <<'END'
+Usage: generate.sh [--no-patch] OMPI_SOURCE_TREE OUTPUT_DIR
+
+  --no-patch   only rename (to refresh a patch: edit a copy, diff -u the two)
+END
+}
+
+die() {
+    printf 'generate.sh: %s\n' "$*" >&2
+    exit 1
+}
+
+apply=yes
+case "${1-}" in
+-h | --help)
+    usage
+    exit 0
+    ;;
+--no-patch)
+    apply=no
+    shift
+    ;;
+esac
+if [ $# -ne 2 ]; then
+    usage >&2
+    exit 2
+fi
+tree=$1
+out=$2
+here=$(cd "$(dirname "$0")" && pwd)
+ob1=$tree/ompi/mca/pml/ob1
+
+if [ ! -f "$tree/VERSION" ] || [ ! -f "$ob1/pml_ob1_recvfrag.c" ]; then
+    die "$tree is not an Open MPI source tree (VERSION or ompi/mca/pml/ob1 is missing)."
+fi
+major=$(sed -n 's/^major=//p' "$tree/VERSION")
+minor=$(sed -n 's/^minor=//p' "$tree/VERSION")
+release=$(sed -n 's/^release=//p' "$tree/VERSION")
+series=$major.$minor
+patch=$here/patches/$series.patch
+if [ ! -f "$patch" ] && [ "$apply" = yes ]; then
+    known=$(cd "$here/patches" && ls | sed 's/\.patch$//' | tr '\n' ' ')
+    die "$tree is Open MPI $series.$release, but there is no patch for series $series (known: $known)."
+fi
+
+# Headers that neither --with-devel-headers nor Debian's libopenmpi-dev install, as
+# "where in the tree:where below include".
+headers='ompi/peruse/peruse.h:ompi/peruse/peruse.h
+opal/mca/timer/linux/timer_linux.h:opal/mca/timer/linux/timer_linux.h'
+if [ "$series" != 4.1 ]; then
+    headers="$headers
+opal/include/opal/prefetch.h:opal/include/opal/prefetch.h
+opal/mca/threads/pthreads/threads_pthreads.h:opal/mca/threads/pthreads/threads_pthreads.h
+opal/mca/threads/pthreads/threads_pthreads_mutex.h:opal/mca/threads/pthreads/threads_pthreads_mutex.h
+opal/mca/threads/pthreads/threads_pthreads_threads.h:opal/mca/threads/pthreads/threads_pthreads_threads.h"
+fi
+
+# The stamp holds a checksum of every input; equal stamps mean equal outputs.
+inputs() {
+    printf 'Open MPI %s.%s apply=%s\n' "$series" "$release" "$apply"
+    for file in "$ob1"/pml_ob1*.[ch] "$ob1"/help-mpi-pml-ob1.txt "$here/generate.sh" \
+        "$here/sources.am" "$here/help-mpi-pml-llamatch.txt"; do
+        printf '%s ' "${file##*/}"
+        cksum <"$file"
+    done
+    if [ "$apply" = yes ]; then
+        printf 'patch '
+        cksum <"$patch"
+    fi
+    printf '%s\n' "$headers" | while IFS=: read -r from to; do
+        [ -f "$tree/$from" ] || die "$tree/$from is missing: Open MPI changed, adapt generate.sh."
+        printf '%s ' "$to"
+        cksum <"$tree/$from"
+    done
+}
+
+stamp=$out/generated.stamp
+wanted=$(inputs)
+if [ -f "$stamp" ] && [ "$wanted" = "$(cat "$stamp")" ]; then
+    exit 0
+fi
+
+mkdir -p "$out"
+# Beside the output, so that a rename is enough to publish a file.
+work=$out/.generate.$$
+trap 'rm -rf "$work"' EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+new=$work/new
+rm -rf "$work"
+mkdir "$work" "$new"
+
+# 1. Rename. Includes by full path become plain ones: the sources no longer live in the tree. The
+# last two names are global without a prefix in 4.1, and would clash with ob1's in a static build.
+for file in "$ob1"/pml_ob1*.[ch]; do
+    name=$(printf '%s\n' "${file##*/}" | sed 's/ob1/llamatch/')
+    sed -e 's|"ompi/mca/pml/ob1/|"|' \
+        -e 's/ob1/llamatch/g' -e 's/OB1/LLAMATCH/g' \
+        -e 's/^append_frag_to_ordered_list/ompi_pml_llamatch_&/' \
+        -e 's/\([^_a-z]\)append_frag_to_ordered_list/\1ompi_pml_llamatch_append_frag_to_ordered_list/g' \
+        -e 's/^check_cantmatch_for_match/ompi_pml_llamatch_&/' \
+        -e 's/\([^_a-z]\)check_cantmatch_for_match/\1ompi_pml_llamatch_check_cantmatch_for_match/g' \
+        "$file" >"$new/$name"
+done
+
+# 2. Are these the files we know? The CUDA file of 4.1 is not built (Debian has no CUDA there).
+list=llamatch_generated_$major$minor
+expected=$(sed -n "/^$list *=/,/[^\\\\]\$/p" "$here/sources.am" | tr -s ' \t\\' '\n\n\n' |
+    grep '\.c$' | sort)
+found=$(cd "$new" && ls pml_llamatch*.c | grep -v '_cuda\.c$' | sort)
+if [ "$expected" != "$found" ] && [ "$apply" = yes ]; then
+    die "pml/ob1 of Open MPI $series.$release has other files than expected; compare ompi/mca/pml/ob1 with $list in sources.am."
+fi
+
+# 3. Put our engine in.
+if [ "$apply" = yes ]; then
+    if ! (cd "$new" && patch -p1 --fuzz=0 --no-backup-if-mismatch --batch --posix) \
+        <"$patch" >"$work/patch.log" 2>&1; then
+        cat "$work/patch.log" >&2
+        die "patches/$series.patch does not apply to pml/ob1 of Open MPI $series.$release: ob1 changed, refresh the patch."
+    fi
+fi
+
+# 4. Help topics: ours, then ob1's (one file, because both go by the component's name).
+{
+    cat "$here/help-mpi-pml-llamatch.txt"
+    printf '#\n# Topics of pml/ob1, from which this component is made:\n#\n'
+    sed -e 's/ob1/llamatch/g' -e 's/OB1/LLAMATCH/g' "$ob1/help-mpi-pml-ob1.txt"
+} >"$new/help-mpi-pml-llamatch.txt"
+
+# 5. Headers.
+printf '%s\n' "$headers" | while IFS=: read -r from to; do
+    mkdir -p "$new/include/${to%/*}"
+    cat "$tree/$from" >"$new/include/$to"
+done
+
+# 6. Publish what changed, remove what is no longer made, and the stamp last.
+(cd "$new" && find . -type f) | sort >"$work/list"
+while read -r file; do
+    file=${file#./}
+    if [ ! -f "$out/$file" ] || ! cmp -s "$new/$file" "$out/$file"; then
+        case $file in
+        */*) mkdir -p "$out/${file%/*}" ;;
+        esac
+        mv -f "$new/$file" "$out/$file"
+    fi
+done <"$work/list"
+for old in "$out"/pml_llamatch*.[ch]; do
+    if [ -f "$old" ] && ! grep -qxF "./${old##*/}" "$work/list"; then
+        rm -f "$old"
+    fi
+done
+printf '%s\n' "$wanted" >"$work/stamp"
+mv -f "$work/stamp" "$stamp"
