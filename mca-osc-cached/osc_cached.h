@@ -136,8 +136,8 @@ int ompi_osc_cached_info_subscribe(ompi_osc_cached_window_t *window);
 /** Register one performance variable per counter. */
 int ompi_osc_cached_pvar_register(void);
 
-/** State of a window of ours. */
-static inline ompi_osc_cached_window_t *ompi_osc_cached_window_of(ompi_win_t *win)
+/** State of a window of ours that has made a call before, else NULL. */
+static inline ompi_osc_cached_window_t *ompi_osc_cached_window_known(const ompi_win_t *win)
 {
     ompi_osc_cached_table_t *table =
         atomic_load_explicit(&ompi_osc_cached_table, memory_order_acquire);
@@ -150,21 +150,30 @@ static inline ompi_osc_cached_window_t *ompi_osc_cached_window_of(ompi_win_t *wi
             return window;
         }
     }
-    /* the index is given to a window after osc_select: its first call comes here */
-    return ompi_osc_cached_window_enter(win);
+    return NULL;
+}
+
+/** State of a window of ours. */
+static inline ompi_osc_cached_window_t *ompi_osc_cached_window_of(ompi_win_t *win)
+{
+    ompi_osc_cached_window_t *window = ompi_osc_cached_window_known(win);
+
+    /* the index is given to a window after osc_select: its first call enters it */
+    return OPAL_LIKELY(NULL != window) ? window : ompi_osc_cached_window_enter(win);
+}
+
+/** Count one event when no other thread can. */
+static inline void ompi_osc_cached_count_alone(ompi_osc_cached_window_t *window, int stat)
+{
+    /* a locked addition would cost a single-threaded program more than all the rest */
+    atomic_store_explicit(&window->stats[stat],
+                          atomic_load_explicit(&window->stats[stat], memory_order_relaxed) + 1,
+                          memory_order_relaxed);
 }
 
 static inline void ompi_osc_cached_count(ompi_osc_cached_window_t *window, int stat)
 {
-    _Atomic unsigned long *counter = &window->stats[stat];
-
-    if (OPAL_UNLIKELY(window->threaded)) {
-        atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
-    } else {
-        /* a locked addition would cost a single-threaded program more than all the rest */
-        atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1,
-                              memory_order_relaxed);
-    }
+    atomic_fetch_add_explicit(&window->stats[stat], 1, memory_order_relaxed);
 }
 
 END_C_DECLS

@@ -6,7 +6,9 @@
  * function.  A slot that the inner module leaves NULL stays NULL (rule A15), because Open MPI tells
  * from it what a module can do.
  *
- * The path must stay short (at most 40 instructions per call): find the window, add one, jump.
+ * The path must stay short, at most 40 instructions per call: find the window, add one, jump.  What
+ * needs a function call on the way (a window's first call, counting among threads) is kept apart in
+ * slow_...; one jump at the end for both keeps the arguments where they are.
  */
 
 #include "ompi_config.h"
@@ -16,13 +18,25 @@
 #include "osc_cached.h"
 
 /* one forwarding function: the slot, the counter, the parameters, the same as arguments */
-#define FORWARD(slot, stat, parameters, arguments)                         \
-    static int forward_##slot parameters                                   \
-    {                                                                      \
-        ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win); \
-                                                                           \
-        ompi_osc_cached_count(window, OSC_CACHED_STAT_##stat);             \
-        return window->inner.osc_##slot arguments;                         \
+#define FORWARD(slot, stat, parameters, arguments)                            \
+    __opal_attribute_noinline__ static int slow_##slot parameters             \
+    {                                                                         \
+        ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);    \
+                                                                              \
+        ompi_osc_cached_count(window, OSC_CACHED_STAT_##stat);                \
+        return window->inner.osc_##slot arguments;                            \
+    }                                                                         \
+                                                                              \
+    static int forward_##slot parameters                                      \
+    {                                                                         \
+        ompi_osc_cached_window_t *window = ompi_osc_cached_window_known(win); \
+        ompi_osc_base_module_##slot##_fn_t next = slow_##slot;                \
+                                                                              \
+        if (OPAL_LIKELY(NULL != window && !window->threaded)) {               \
+            ompi_osc_cached_count_alone(window, OSC_CACHED_STAT_##stat);      \
+            next = window->inner.osc_##slot;                                  \
+        }                                                                     \
+        return next arguments;                                                \
     }
 
 /* memory of the window */
@@ -34,9 +48,9 @@ static int forward_win_shared_query(ompi_win_t *win, int rank, size_t *size, int
                                                                       baseptr);
 }
 
-FORWARD(win_attach, attaches, (ompi_win_t * win, void *base, size_t size), (win, base, size))
+FORWARD(win_attach, attaches, (ompi_win_t *win, void *base, size_t size), (win, base, size))
 
-FORWARD(win_detach, attaches, (ompi_win_t * win, const void *base), (win, base))
+FORWARD(win_detach, attaches, (ompi_win_t *win, const void *base), (win, base))
 
 static int forward_free(ompi_win_t *win)
 {
@@ -126,14 +140,14 @@ FORWARD(fence, fences, (int mpi_assert, ompi_win_t *win), (mpi_assert, win))
 FORWARD(start, starts, (ompi_group_t * group, int mpi_assert, ompi_win_t *win),
         (group, mpi_assert, win))
 
-FORWARD(complete, completes, (ompi_win_t * win), (win))
+FORWARD(complete, completes, (ompi_win_t *win), (win))
 
 FORWARD(post, posts, (ompi_group_t * group, int mpi_assert, ompi_win_t *win),
         (group, mpi_assert, win))
 
-FORWARD(wait, waits, (ompi_win_t * win), (win))
+FORWARD(wait, waits, (ompi_win_t *win), (win))
 
-FORWARD(test, waits, (ompi_win_t * win, int *flag), (win, flag))
+FORWARD(test, waits, (ompi_win_t *win, int *flag), (win, flag))
 
 /* passive target synchronisation */
 
@@ -144,17 +158,17 @@ FORWARD(unlock, unlocks, (int target, ompi_win_t *win), (target, win))
 
 FORWARD(lock_all, locks, (int mpi_assert, ompi_win_t *win), (mpi_assert, win))
 
-FORWARD(unlock_all, unlocks, (ompi_win_t * win), (win))
+FORWARD(unlock_all, unlocks, (ompi_win_t *win), (win))
 
-FORWARD(sync, syncs, (ompi_win_t * win), (win))
+FORWARD(sync, syncs, (ompi_win_t *win), (win))
 
 FORWARD(flush, flushes, (int target, ompi_win_t *win), (target, win))
 
-FORWARD(flush_all, flushes, (ompi_win_t * win), (win))
+FORWARD(flush_all, flushes, (ompi_win_t *win), (win))
 
 FORWARD(flush_local, flushes, (int target, ompi_win_t *win), (target, win))
 
-FORWARD(flush_local_all, flushes, (ompi_win_t * win), (win))
+FORWARD(flush_local_all, flushes, (ompi_win_t *win), (win))
 
 static const ompi_osc_base_module_t forwarders = {
     .osc_win_shared_query = forward_win_shared_query,
