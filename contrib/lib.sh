@@ -261,6 +261,24 @@ dsc_sha256()
         on && $3 == f { print $1; exit }'
 }
 
+# unpack_source TARBALL: has the tarball unpacked in the cache and prints the
+# folder.  All or nothing: the folder appears when it is complete.
+unpack_source()
+{
+    local folder temporary
+    folder=$(cache_root)/sources/$(basename "$1" | sed 's/\.tar\..*//')
+    if [ ! -d "$folder" ]; then
+        mkdir -p "${folder%/*}"
+        temporary=$(mktemp -d "$folder.XXXXXX")
+        if ! tar -xf "$1" -C "$temporary" --strip-components=1 --no-same-owner; then
+            rm -rf "$temporary"
+            die "cannot unpack $1: is the disk full?"
+        fi
+        mv -T "$temporary" "$folder" 2>/dev/null || rm -rf "$temporary"
+    fi
+    printf '%s\n' "$folder"
+}
+
 # --- Building and running ------------------------------------------------------
 
 # progress_make LOG TOTAL COMMAND...: runs a silent-rules make with its output
