@@ -26,6 +26,43 @@ elapsed()
     printf '%d:%02d' $(($1 / 60)) $(($1 % 60))
 }
 
+# run_job LOG COMMAND...: with its output in LOG, in a process group of its own,
+# so that an interrupt can end all of it at once (perl and make would wait for
+# their children).
+job=
+run_job()
+{
+    local log=$1 rc=0
+    shift
+    set -m
+    "$@" >"$log" 2>&1 </dev/null &
+    job=$!
+    set +m
+    wait "$job" || rc=$?
+    job=
+    return "$rc"
+}
+
+# on_interrupt SENTENCE: what is said when a signal ends this script, after the
+# running job was ended.
+on_interrupt()
+{
+    interrupt_text=$1
+    trap interrupted INT TERM HUP
+}
+
+interrupted()
+{
+    trap '' INT TERM HUP
+    if [ -n "$job" ]; then
+        kill -TERM -- "-$job" 2>/dev/null || :
+        wait "$job" 2>/dev/null || :
+    fi
+    say ""
+    say "$interrupt_text"
+    exit 130
+}
+
 # phase NAME LOG COMMAND...: runs COMMAND with its output in LOG.  A failure
 # names the cause when the log shows a well-known one, and always the log.
 phase()
@@ -34,7 +71,7 @@ phase()
     shift 2
     mkdir -p "${log%/*}" 2>/dev/null || die "cannot write to ${log%/*}: is the disk full?"
     say "==> $name (log: $log)"
-    "$@" >"$log" 2>&1 || rc=$?
+    run_job "$log" "$@" || rc=$?
     phase_end "$name" "$log" "$start" "$rc"
 }
 
@@ -291,8 +328,7 @@ progress_make()
     : >"$log"
     progress_ticker "$log" "$total" $$ 9>&- &
     ticker=$!
-    # In the foreground, so that an interrupt reaches it.
-    "$@" >"$log" 2>&1 || rc=$?
+    run_job "$log" "$@" || rc=$?
     kill "$ticker" 2>/dev/null || :
     wait "$ticker" 2>/dev/null || :
     [ ! -t 2 ] || printf '\r\033[K' >&2
