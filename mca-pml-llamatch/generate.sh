@@ -9,7 +9,7 @@
 #   OUTPUT_DIR/pml_llamatch*.[ch]             the component, with our matching engine behind it
 #   OUTPUT_DIR/help-mpi-pml-llamatch.txt      our help topics and ob1's
 #   OUTPUT_DIR/include/                       headers that an installed Open MPI lacks
-#   OUTPUT_DIR/generated.stamp                what it was made from
+#   OUTPUT_DIR/generated.stamp, .list         what it was made from, and what was made
 #
 # Only files whose contents change are written, each by a rename, and nothing is written at all
 # when the stamp says that the inputs are the same; an interrupted run is simply run again. The
@@ -61,8 +61,12 @@ release=$(sed -n 's/^release=//p' "$tree/VERSION")
 series=$major.$minor
 patch=$here/patches/$series.patch
 if [ ! -f "$patch" ] && [ "$apply" = yes ]; then
-    known=$(cd "$here/patches" && ls | sed 's/\.patch$//' | tr '\n' ' ')
-    die "$tree is Open MPI $series.$release, but there is no patch for series $series (known: $known)."
+    known=
+    for file in "$here"/patches/*.patch; do
+        file=${file##*/}
+        known="$known ${file%.patch}"
+    done
+    die "$tree is Open MPI $series.$release, but there is no patch for series $series (known:$known)."
 fi
 
 # Headers that neither --with-devel-headers nor Debian's libopenmpi-dev install, as
@@ -96,11 +100,19 @@ inputs() {
     done
 }
 
+# Is everything there that the last run made?
+all_there() {
+    while read -r file; do
+        [ -f "$out/$file" ] || return 1
+    done <"$out/generated.list"
+}
+
 stamp=$out/generated.stamp
 wanted=$(inputs)
-if [ -f "$stamp" ] && [ "$wanted" = "$(cat "$stamp")" ]; then
+if [ -f "$stamp" ] && [ -f "$out/generated.list" ] && [ "$wanted" = "$(cat "$stamp")" ] && all_there; then
     exit 0
 fi
+command -v patch >/dev/null || die "the program patch is needed (Debian: apt-get install patch)."
 
 mkdir -p "$out"
 # Beside the output, so that a rename is enough to publish a file.
@@ -128,9 +140,9 @@ done
 
 # 2. Are these the files we know? The CUDA file of 4.1 is not built (Debian has no CUDA there).
 list=llamatch_generated_$major$minor
-expected=$(sed -n "/^$list *=/,/[^\\\\]\$/p" "$here/sources.am" | tr -s ' \t\\' '\n\n\n' |
-    grep '\.c$' | sort)
-found=$(cd "$new" && ls pml_llamatch*.c | grep -v '_cuda\.c$' | sort)
+expected=$(sed -n -e "/^$list *=/,/[^\\\\]\$/s/^[[:space:]]*\([a-z_]*\.c\).*/\1/p" "$here/sources.am" | sort)
+found=$(for file in "$new"/pml_llamatch*.c; do printf '%s\n' "${file##*/}"; done |
+    sed '/_cuda\.c$/d' | sort)
 if [ "$expected" != "$found" ] && [ "$apply" = yes ]; then
     die "pml/ob1 of Open MPI $series.$release has other files than expected; compare ompi/mca/pml/ob1 with $list in sources.am."
 fi
@@ -173,5 +185,6 @@ for old in "$out"/pml_llamatch*.[ch]; do
         rm -f "$old"
     fi
 done
+mv -f "$work/list" "$out/generated.list"
 printf '%s\n' "$wanted" >"$work/stamp"
 mv -f "$work/stamp" "$stamp"
