@@ -135,8 +135,7 @@ static inline unsigned custom_match_prq_peer_size(const custom_match_prq *prq, i
 static inline void custom_match_umq_append(custom_match_umq *umq, int tag, int source,
                                            void *payload)
 {
-    if (OPAL_UNLIKELY(LLAMATCH_OK
-                      != llamatch_engine_arrive(umq->engine, source, tag, payload))) {
+    if (OPAL_UNLIKELY(LLAMATCH_OK != llamatch_engine_arrive(umq->engine, source, tag, payload))) {
         mca_pml_llamatch_out_of_memory("an unexpected message");
     }
 }

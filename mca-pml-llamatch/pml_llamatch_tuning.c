@@ -21,9 +21,9 @@
 #include "ompi/constants.h"
 #include "ompi/mca/pml/base/base.h"
 #if OMPI_MAJOR_VERSION < 5
-#    include "ompi/mca/rte/rte.h"
+#include "ompi/mca/rte/rte.h"
 #else
-#    include "ompi/runtime/ompi_rte.h"
+#include "ompi/runtime/ompi_rte.h"
 #endif
 
 #include "llamatch_queue.h"
@@ -90,8 +90,8 @@ static bool same_release(void)
     /* Unasked it stays silent: then it is only a left-over file in the component folder. */
     if (asked_for()) {
         version[strcspn(version, ",")] = '\0';
-        opal_show_help(LLAMATCH_HELP_FILE, "wrong_release", true, local_host(),
-                       OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION, version);
+        opal_show_help(LLAMATCH_HELP_FILE, "wrong_release", true, local_host(), OMPI_MAJOR_VERSION,
+                       OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION, version);
     }
     return false;
 }
@@ -109,10 +109,9 @@ int mca_pml_llamatch_tuning_register(void)
     }
     mca_pml_llamatch_tuning = defaults;
 #define LLAMATCH_PARAM(name, type, value, level, scope, help)                                \
-    (void) mca_base_component_var_register(component, #name, help, MCA_BASE_VAR_TYPE_##type, \
-                                           NULL, 0, 0, OPAL_INFO_LVL_##level,                \
-                                           MCA_BASE_VAR_SCOPE_##scope,                       \
-                                           &mca_pml_llamatch_tuning.name);
+    (void) mca_base_component_var_register(                                                  \
+        component, #name, help, MCA_BASE_VAR_TYPE_##type, NULL, 0, 0, OPAL_INFO_LVL_##level, \
+        MCA_BASE_VAR_SCOPE_##scope, &mca_pml_llamatch_tuning.name);
 #define LLAMATCH_INHERITED(name, help)
 #include "pml_llamatch_params.def"
     return OMPI_SUCCESS;

@@ -18,7 +18,7 @@ BEGIN_C_DECLS
 
 /** One field per line of pml_llamatch_params.def. */
 typedef struct mca_pml_llamatch_tuning {
-#define LLAMATCH_C_TYPE_INT  int
+#define LLAMATCH_C_TYPE_INT int
 #define LLAMATCH_C_TYPE_BOOL bool
 #define LLAMATCH_PARAM(name, type, value, level, scope, help) LLAMATCH_C_TYPE_##type name;
 #define LLAMATCH_INHERITED(name, help)

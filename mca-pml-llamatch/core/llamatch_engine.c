@@ -214,8 +214,7 @@ int llamatch_engine_post(llamatch_engine_t *engine, int32_t source, int32_t tag,
  * The earliest match of two queues: their nodes are walked in the order of their first numbers,
  * so no more is examined than the entries posted before the result, plus the rest of one node.
  */
-static void *match_merged(llamatch_engine_t *engine, llamatch_queue_t *specific,
-                          llamatch_key_t key)
+static void *match_merged(llamatch_engine_t *engine, llamatch_queue_t *specific, llamatch_key_t key)
 {
     llamatch_queue_t *queue[2] = {specific, &engine->wild};
     llamatch_node_t *node[2] = {specific->head, engine->wild.head};
@@ -317,8 +316,8 @@ int llamatch_engine_arrive(llamatch_engine_t *engine, int32_t source, int32_t ta
     if (LLAMATCH_OK != status) {
         return status;
     }
-    status = llamatch_queue_append(&peer->unexpected, &engine->nodes, tag, engine->next_arrival,
-                                   item);
+    status =
+        llamatch_queue_append(&peer->unexpected, &engine->nodes, tag, engine->next_arrival, item);
     if (LLAMATCH_OK != status) {
         return status;
     }
@@ -419,8 +418,8 @@ size_t llamatch_engine_walk_posted(llamatch_engine_t *engine, llamatch_visit_fn_
 
     for (uint32_t i = 0; i < engine->peers_size; ++i) {
         if (NULL != engine->peers[i]) {
-            removed += llamatch_queue_walk(&engine->peers[i]->posted, &engine->nodes, visit,
-                                           context);
+            removed +=
+                llamatch_queue_walk(&engine->peers[i]->posted, &engine->nodes, visit, context);
         }
     }
     removed += llamatch_queue_walk(&engine->wild, &engine->nodes, visit, context);

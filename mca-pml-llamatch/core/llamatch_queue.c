@@ -46,10 +46,10 @@ int llamatch_nodes_init(llamatch_nodes_t *nodes, uint32_t entries, uint32_t max_
     nodes->entries = entries;
     nodes->num_spare = 0;
     nodes->max_spare = max_spare;
-    nodes->slots_offset = round_up(LLAMATCH_LINE + entries * sizeof(int32_t),
-                                   sizeof(llamatch_slot_t));
-    nodes->node_bytes = round_up(nodes->slots_offset + entries * sizeof(llamatch_slot_t),
-                                 LLAMATCH_LINE);
+    nodes->slots_offset =
+        round_up(LLAMATCH_LINE + entries * sizeof(int32_t), sizeof(llamatch_slot_t));
+    nodes->node_bytes =
+        round_up(nodes->slots_offset + entries * sizeof(llamatch_slot_t), LLAMATCH_LINE);
     nodes->num_nodes = 0;
     return LLAMATCH_OK;
 }
@@ -157,8 +157,8 @@ llamatch_pos_t llamatch_queue_find(const llamatch_queue_t *queue, const llamatch
     return pos;
 }
 
-llamatch_pos_t llamatch_queue_find_seq(const llamatch_queue_t *queue,
-                                       const llamatch_nodes_t *nodes, uint64_t seq)
+llamatch_pos_t llamatch_queue_find_seq(const llamatch_queue_t *queue, const llamatch_nodes_t *nodes,
+                                       uint64_t seq)
 {
     llamatch_pos_t pos = {NULL, 0};
     llamatch_node_t *node = queue->head;

@@ -53,15 +53,15 @@ typedef enum {
 } llamatch_status_t;
 
 /** Wildcards. The glue asserts that MPI's own values are the same. */
-#define LLAMATCH_ANY_TAG    (-1)
+#define LLAMATCH_ANY_TAG (-1)
 #define LLAMATCH_ANY_SOURCE (-1)
 
 /** Bytes of a cache line; nodes are aligned to it and their header fills one. */
 #define LLAMATCH_LINE 64
 
 /** Entries per node: limits of what llamatch_nodes_init accepts, and the usual choice. */
-#define LLAMATCH_ENTRIES_MIN     2
-#define LLAMATCH_ENTRIES_MAX     512
+#define LLAMATCH_ENTRIES_MIN 2
+#define LLAMATCH_ENTRIES_MAX 512
 #define LLAMATCH_ENTRIES_DEFAULT 16 /* 16 tags of 4 bytes: one cache line per array */
 
 /** Where memory comes from. alloc returns NULL on failure; free gets the same size back. */
@@ -203,7 +203,8 @@ static inline uint32_t llamatch_node_find(const llamatch_nodes_t *nodes,
 
     for (uint32_t i = node->first; i < end; ++i) {
         /* A hole keeps its old tag, so that the loop reads tags only; it is told apart here. */
-        if (llamatch_key_accepts(key, tags[i]) && NULL != llamatch_node_slots(nodes, node)[i].item) {
+        if (llamatch_key_accepts(key, tags[i])
+            && NULL != llamatch_node_slots(nodes, node)[i].item) {
             return i;
         }
     }
@@ -215,8 +216,8 @@ llamatch_pos_t llamatch_queue_find(const llamatch_queue_t *queue, const llamatch
                                    llamatch_key_t key);
 
 /** The entry with this sequence number: skips whole nodes, then halves. */
-llamatch_pos_t llamatch_queue_find_seq(const llamatch_queue_t *queue,
-                                       const llamatch_nodes_t *nodes, uint64_t seq);
+llamatch_pos_t llamatch_queue_find_seq(const llamatch_queue_t *queue, const llamatch_nodes_t *nodes,
+                                       uint64_t seq);
 
 /** Remove the entry at @p pos and return its item. */
 void *llamatch_queue_remove(llamatch_queue_t *queue, llamatch_nodes_t *nodes, llamatch_pos_t pos);

@@ -19,7 +19,7 @@
 static int things[1 << 16]; /* items are addresses in here */
 
 #define ITEM(i) ((void *) &things[i])
-#define ANY     LLAMATCH_ANY_SOURCE
+#define ANY LLAMATCH_ANY_SOURCE
 
 typedef struct {
     test_alloc_t alloc;
@@ -125,11 +125,9 @@ static void test_merge_depths(void **state)
                 post(&f, ANY, i == wild_at ? 1 : 1000 + i, 100 + i);
                 post(&f, 2, i == specific_at ? 1 : 2000 + i, 200 + i);
             }
-            assert_ptr_equal(wild_at <= specific_at ? ITEM(100 + wild_at)
-                                                    : ITEM(200 + specific_at),
+            assert_ptr_equal(wild_at <= specific_at ? ITEM(100 + wild_at) : ITEM(200 + specific_at),
                              llamatch_engine_match(f.engine, 2, 1));
-            assert_ptr_equal(wild_at <= specific_at ? ITEM(200 + specific_at)
-                                                    : ITEM(100 + wild_at),
+            assert_ptr_equal(wild_at <= specific_at ? ITEM(200 + specific_at) : ITEM(100 + wild_at),
                              llamatch_engine_match(f.engine, 2, 1));
             assert_null(llamatch_engine_match(f.engine, 2, 1));
             end(&f);
@@ -414,8 +412,7 @@ static void step_message(model_t *m)
     }
     assert_null(got);
     if (m->unexpected.count < MODEL_MAX) {
-        assert_int_equal(LLAMATCH_OK,
-                         llamatch_engine_arrive(m->f.engine, source, tag, ITEM(item)));
+        assert_int_equal(LLAMATCH_OK, llamatch_engine_arrive(m->f.engine, source, tag, ITEM(item)));
         list_add(&m->unexpected, source, tag, 0, item);
     }
 }
@@ -425,8 +422,9 @@ static size_t check_found(model_t *m, const entry_t *want, const llamatch_hold_t
 {
     size_t first = 0, i;
 
-    while (first < m->unexpected.count
-           && !matches(want, m->unexpected.entries[first].source, m->unexpected.entries[first].tag)) {
+    while (
+        first < m->unexpected.count
+        && !matches(want, m->unexpected.entries[first].source, m->unexpected.entries[first].tag)) {
         ++first;
     }
     if (first == m->unexpected.count) {

@@ -76,10 +76,10 @@ static void test_keys(void **state)
         for (size_t r = 0; r < sizeof(wanted) / sizeof(wanted[0]); ++r) {
             bool right = tags[m] == wanted[r] || (LLAMATCH_ANY_TAG == wanted[r] && 0 <= tags[m]);
 
-            assert_int_equal(right, llamatch_key_accepts(llamatch_key_of_message(tags[m]),
-                                                         wanted[r]));
-            assert_int_equal(right, llamatch_key_accepts(llamatch_key_of_receive(wanted[r]),
-                                                         tags[m]));
+            assert_int_equal(right,
+                             llamatch_key_accepts(llamatch_key_of_message(tags[m]), wanted[r]));
+            assert_int_equal(right,
+                             llamatch_key_accepts(llamatch_key_of_receive(wanted[r]), tags[m]));
         }
     }
 }
@@ -277,8 +277,8 @@ static void run_model(uint64_t seed, uint32_t entries, int operations)
         } else if (what < 95) {
             int32_t tag = (int32_t) test_random(&seed, 24) - 4;
             bool message = test_random(&seed, 2);
-            llamatch_key_t key = message ? llamatch_key_of_message(tag)
-                                         : llamatch_key_of_receive(tag);
+            llamatch_key_t key =
+                message ? llamatch_key_of_message(tag) : llamatch_key_of_receive(tag);
             llamatch_pos_t pos = llamatch_queue_find(&f.queue, &f.nodes, key);
             size_t i = 0;
 
@@ -330,10 +330,14 @@ static void test_model(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_entries_checked),    cmocka_unit_test(test_keys),
-        cmocka_unit_test(test_fifo),               cmocka_unit_test(test_holes_and_trimming),
-        cmocka_unit_test(test_walk),               cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_verify_sees_damage), cmocka_unit_test(test_model),
+        cmocka_unit_test(test_entries_checked),
+        cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_fifo),
+        cmocka_unit_test(test_holes_and_trimming),
+        cmocka_unit_test(test_walk),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_verify_sees_damage),
+        cmocka_unit_test(test_model),
     };
 
     return cmocka_run_group_tests_name("llamatch_queue", tests, NULL, NULL);
