@@ -3,7 +3,7 @@
 # that end in time and leave nothing behind.
 #
 #   mpi_setup PREFIX|system [COMPONENT_DIR]   sets MPICC MPIRUN MPI_VERSION MPI_SERIES MPI_ENV
-#   mpi_switches WHAT TRANSPORT RANKS         sets SWITCHES (mpirun arguments) and SWITCH_ENV
+#   mpi_switches WHAT TRANSPORT RANKS [THREADS]  sets SWITCHES (mpirun arguments) and SWITCH_ENV
 #   mpi_launch LIMIT DIR PROGRAM COMMAND...   runs it; sets nothing, returns its exit code, 124 when the limit passed
 # DIR receives stdout, stderr, and for a hang: stacks.
 
@@ -67,7 +67,7 @@ mpi_has() {
 
 # WHAT: osc:NAME, pml:NAME, or both joined by "+"; "none": only what the machine needs.
 mpi_switches() {
-    local what=$1 transport=$2 ranks=$3 part pml=ob1 btl
+    local what=$1 transport=$2 ranks=$3 threads=${4:-1} part pml=ob1 btl
     SWITCHES=(-np "$ranks" --bind-to none)
     SWITCH_ENV=()
     if ((ranks > $(nproc))); then
@@ -76,6 +76,8 @@ mpi_switches() {
         else
             SWITCHES+=(--map-by :OVERSUBSCRIBE)
         fi
+    fi
+    if ((ranks * threads > $(nproc))); then
         SWITCHES+=(--mca mpi_yield_when_idle 1)
     fi
     # No RDMA device: osc/ucx of 5.0 refuses to work over shared memory and TCP unless told.
