@@ -263,7 +263,7 @@ fetch_source_locked()
     printf 'deb-src %s %s main\n' "$mirror" "$suite" >"$apt/list"
     say "==> Fetching $what (Debian $suite; log: $log)"
     if ! private_apt "$apt" apt-get --error-on=any update >"$log" 2>&1; then
-        die "cannot fetch $what: the archive of this machine's apt configuration cannot be read (no network?); see the log: $log"
+        die "cannot fetch $what: the archive of this machine's apt configuration cannot be read or has no suite $suite (no network?); see the log: $log"
     fi
     debian=$(private_apt "$apt" apt-cache showsrc "$package" 2>>"$log" |
         awk -v p="$package" -v v="$version" '
