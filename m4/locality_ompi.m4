@@ -39,9 +39,26 @@ AC_DEFUN([LOCALITY_CHECK_OMPI], [
                 [locality_ompi_summary="$locality_ompi_version is not supported (4.1 and 5.0 are)"
                  locality_ompi_version=],
                 [AC_MSG_ERROR([Open MPI $locality_ompi_version is not supported: 4.1 and 5.0 are])])])])
-    AS_IF([test -n "$locality_ompi_version"], [_LOCALITY_OMPI_HEADERS])
+    AS_IF([test -n "$locality_ompi_version"], [
+        _LOCALITY_OMPI_SOURCE
+        _LOCALITY_OMPI_HEADERS])
     AM_CONDITIONAL([BUILD_OSC_CACHED], [test -n "$locality_ompi_version"])
     AS_IF([test -n "$locality_ompi_version"], [locality_build_osc=yes], [locality_build_osc=no])
+])
+
+# The source tree given: is it one, and of the same release?
+AC_DEFUN([_LOCALITY_OMPI_SOURCE], [
+    locality_source=
+    AS_IF([test "$with_ompi_source" != no], [
+        AC_MSG_CHECKING([for the release of the source tree])
+        locality_source=`cd "$with_ompi_source" 2>/dev/null && pwd`
+        AS_IF([test ! -f "$locality_source/VERSION" || test ! -d "$locality_source/ompi/mca/pml/ob1"],
+            [AC_MSG_RESULT([none])
+             AC_MSG_ERROR([$with_ompi_source is not a source tree of Open MPI])])
+        locality_source_version=`sed -n -e 's/^major=//p;s/^minor=//p;s/^release=//p' "$locality_source/VERSION" | tr '\n' '.' | sed 's/\.$//'`
+        AC_MSG_RESULT([$locality_source_version])
+        AS_IF([test "$locality_source_version" != "$locality_ompi_version"],
+            [AC_MSG_ERROR([the source tree is Open MPI $locality_source_version, but $locality_ompi_version is installed: give the source of the same release])])])
 ])
 
 # The developer headers of the Open MPI found: complete, or completed from its source tree.
@@ -51,9 +68,8 @@ AC_DEFUN([_LOCALITY_OMPI_HEADERS], [
     LOCALITY_OMPI_PATH([libdir], [locality_libdir])
     LOCALITY_OMPI_PATH([pkglibdir], [locality_pkglibdir])
     OMPI_CPPFLAGS="-isystem $locality_pkgincludedir -isystem $locality_incdir"
-    AS_IF([test "$with_ompi_source" != no],
-        [locality_source=`cd "$with_ompi_source" 2>/dev/null && pwd`
-         OMPI_CPPFLAGS="$OMPI_CPPFLAGS -idirafter $locality_source -idirafter $locality_source/opal/include -idirafter $locality_source/ompi/include"])
+    AS_IF([test -n "$locality_source"],
+        [OMPI_CPPFLAGS="$OMPI_CPPFLAGS -idirafter $locality_source -idirafter $locality_source/opal/include -idirafter $locality_source/ompi/include"])
     OMPI_LDFLAGS="-L$locality_libdir"
     OMPI_LIBS="-lmpi -lopen-pal"
 
@@ -86,21 +102,13 @@ config.log tells which header was missed.])])
     AC_SUBST([OMPI_LIBS])
 ])
 
-# LOCALITY_CHECK_OMPI_SOURCE
+# LOCALITY_CHECK_LLAMATCH
 # pml/llamatch is generated from the ob1 of the same release.
-AC_DEFUN([LOCALITY_CHECK_OMPI_SOURCE], [
+AC_DEFUN([LOCALITY_CHECK_LLAMATCH], [
     locality_build_pml="no (--with-ompi-source=DIR names the source tree it is generated from)"
     OMPI_SOURCE=
     LLAMATCH_CFLAGS=
-    AS_IF([test -n "$locality_ompi_version" && test "$with_ompi_source" != no], [
-        AC_MSG_CHECKING([for the release of the source tree])
-        AS_IF([test ! -f "$locality_source/VERSION" || test ! -d "$locality_source/ompi/mca/pml/ob1"],
-            [AC_MSG_RESULT([none])
-             AC_MSG_ERROR([$with_ompi_source is not a source tree of Open MPI])])
-        locality_source_version=`sed -n -e 's/^major=//p;s/^minor=//p;s/^release=//p' "$locality_source/VERSION" | tr '\n' '.' | sed 's/\.$//'`
-        AC_MSG_RESULT([$locality_source_version])
-        AS_IF([test "$locality_source_version" != "$locality_ompi_version"],
-            [AC_MSG_ERROR([the source tree is Open MPI $locality_source_version, but $locality_ompi_version is installed: give the source of the same release])])
+    AS_IF([test -n "$locality_ompi_version" && test -n "$locality_source"], [
         OMPI_SOURCE=$locality_source
         locality_build_pml=yes
         # 16-byte compare-and-swap is an instruction set extension on x86-64

@@ -140,7 +140,7 @@ done
 
 # 2. Are these the files we know? The CUDA file of 4.1 is not built (Debian has no CUDA there).
 list=llamatch_generated_$major$minor
-expected=$(sed -n -e "/^$list *=/,/[^\\\\]\$/s/^[[:space:]]*\([a-z_]*\.c\).*/\1/p" "$here/sources.am" | sort)
+expected=$(sed -n -e "/^$list *=/,/[^\\\\]\$/s/.*\/\([a-z_]*\.c\).*/\1/p" "$here/sources.am" | sort)
 found=$(for file in "$new"/pml_llamatch*.c; do printf '%s\n' "${file##*/}"; done |
     sed '/_cuda\.c$/d' | sort)
 if [ "$expected" != "$found" ] && [ "$apply" = yes ]; then
