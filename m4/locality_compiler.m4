@@ -48,8 +48,9 @@ AC_DEFUN([LOCALITY_CHECK_CMOCKA], [
 ])
 
 # LOCALITY_CHECK_MAN_PAGES
-# The man pages are written in Markdown; they are built where a converter is found.
+# The man pages are written in Markdown; they are installed where pandoc is found, below a prefix
+# that was asked for.
 AC_DEFUN([LOCALITY_CHECK_MAN_PAGES], [
     AC_CHECK_PROG([PANDOC], [pandoc], [pandoc])
-    AM_CONDITIONAL([HAVE_PANDOC], [test -n "$PANDOC"])
+    AM_CONDITIONAL([MAN_PAGES], [test -n "$PANDOC" && test "$prefix" != NONE])
 ])

@@ -21,6 +21,9 @@ AC_DEFUN([LOCALITY_CHECK_OMPI], [
 
     locality_ompi_summary="none (--with-ompi=PREFIX names one)"
     locality_ompi_version=
+    # make distcheck configures in the same way
+    AC_SUBST([with_ompi])
+    AC_SUBST([with_ompi_source])
     AS_CASE([$with_ompi],
         [no], [OMPI_INFO=],
         [auto|yes], [AC_PATH_PROG([OMPI_INFO], [ompi_info])],
@@ -55,6 +58,7 @@ AC_DEFUN([_LOCALITY_OMPI_SOURCE], [
         AS_IF([test ! -f "$locality_source/VERSION" || test ! -d "$locality_source/ompi/mca/pml/ob1"],
             [AC_MSG_RESULT([none])
              AC_MSG_ERROR([$with_ompi_source is not a source tree of Open MPI])])
+        with_ompi_source=$locality_source
         locality_source_version=`sed -n -e 's/^major=//p;s/^minor=//p;s/^release=//p' "$locality_source/VERSION" | tr '\n' '.' | sed 's/\.$//'`
         AC_MSG_RESULT([$locality_source_version])
         AS_IF([test "$locality_source_version" != "$locality_ompi_version"],
