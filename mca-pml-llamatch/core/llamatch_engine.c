@@ -20,21 +20,17 @@ struct llamatch_peer {
     int32_t source;
 };
 
-struct llamatch_engine {
-    llamatch_queue_t wild;
-    llamatch_peer_t **peers; /**< NULL where no state exists yet */
-    uint32_t peers_size;     /**< pointers */
-    llamatch_peer_t *ring;   /**< the peer to be served next */
-    uint64_t next_post;
-    uint64_t next_arrival;
-    size_t num_posted;
-    size_t num_unexpected;
-    size_t num_peers;
-    llamatch_nodes_t nodes;
-};
+/* 8 spare nodes of 384 bytes: enough that bursts of a few peers never reach the allocator. 256
+ * idle ones: 96 KiB of a communicator at most, and its first 256 short queues cost least. */
+const llamatch_config_t llamatch_config_default = {NULL, LLAMATCH_ENTRIES_DEFAULT, 8, 256, 0};
 
-/* 8 spare nodes of 384 bytes: enough that bursts of a few peers never reach the allocator. */
-const llamatch_config_t llamatch_config_default = {NULL, LLAMATCH_ENTRIES_DEFAULT, 8, 0};
+/* Keeps rare work out of the functions on the path of every message, which then need not save the
+ * registers it would use. */
+#if defined(__GNUC__)
+#define RARE __attribute__((noinline, cold))
+#else
+#define RARE
+#endif
 
 static void *engine_alloc(llamatch_engine_t *engine, size_t bytes)
 {
@@ -71,7 +67,8 @@ int llamatch_engine_create(const llamatch_config_t *config, llamatch_engine_t **
     llamatch_engine_t *engine;
     int status;
 
-    status = llamatch_nodes_init(&nodes, config->entries, config->max_spare, config->allocator);
+    status = llamatch_nodes_init(&nodes, config->entries, config->max_spare, config->max_idle,
+                                 config->allocator);
     if (LLAMATCH_OK != status) {
         return status;
     }
@@ -116,40 +113,44 @@ static inline llamatch_peer_t *peer_lookup(const llamatch_engine_t *engine, int3
     return ((uint32_t) source < engine->peers_size) ? engine->peers[source] : NULL;
 }
 
-/* A peer's state, made now if need be. */
-static int peer_get(llamatch_engine_t *engine, int32_t source, llamatch_peer_t **peer_out)
+RARE static int peer_create(llamatch_engine_t *engine, int32_t source, llamatch_peer_t **peer_out)
 {
-    llamatch_peer_t *peer = peer_lookup(engine, source);
+    llamatch_peer_t *peer;
 
-    if (NULL == peer) {
-        if (0 > source) {
-            return LLAMATCH_ERR_ARGUMENT;
-        }
-        if ((uint32_t) source >= engine->peers_size) {
-            /* Doubling, from one line of pointers on, keeps the copying linear in the end. */
-            uint32_t size = (0 == engine->peers_size) ? 8 : engine->peers_size;
+    if (0 > source) {
+        return LLAMATCH_ERR_ARGUMENT;
+    }
+    if ((uint32_t) source >= engine->peers_size) {
+        /* Doubling, from one line of pointers on, keeps the copying linear in the end. */
+        uint32_t size = (0 == engine->peers_size) ? 8 : engine->peers_size;
 
-            while (size <= (uint32_t) source) {
-                size *= 2;
-            }
-            if (LLAMATCH_OK != peers_grow(engine, size)) {
-                return LLAMATCH_ERR_NO_MEMORY;
-            }
+        while (size <= (uint32_t) source) {
+            size *= 2;
         }
-        peer = engine_alloc(engine, sizeof(*peer));
-        if (NULL == peer) {
+        if (LLAMATCH_OK != peers_grow(engine, size)) {
             return LLAMATCH_ERR_NO_MEMORY;
         }
-        llamatch_queue_init(&peer->posted);
-        llamatch_queue_init(&peer->unexpected);
-        peer->ring_next = NULL;
-        peer->ring_prev = NULL;
-        peer->source = source;
-        engine->peers[source] = peer;
-        ++engine->num_peers;
     }
+    peer = engine_alloc(engine, sizeof(*peer));
+    if (NULL == peer) {
+        return LLAMATCH_ERR_NO_MEMORY;
+    }
+    llamatch_queue_init(&peer->posted);
+    llamatch_queue_init(&peer->unexpected);
+    peer->ring_next = NULL;
+    peer->ring_prev = NULL;
+    peer->source = source;
+    engine->peers[source] = peer;
+    ++engine->num_peers;
     *peer_out = peer;
     return LLAMATCH_OK;
+}
+
+/* A peer's state, made now if need be. */
+static inline int peer_get(llamatch_engine_t *engine, int32_t source, llamatch_peer_t **peer_out)
+{
+    *peer_out = peer_lookup(engine, source);
+    return (NULL != *peer_out) ? LLAMATCH_OK : peer_create(engine, source, peer_out);
 }
 
 static void ring_insert(llamatch_engine_t *engine, llamatch_peer_t *peer)
@@ -214,7 +215,11 @@ int llamatch_engine_post(llamatch_engine_t *engine, int32_t source, int32_t tag,
  * The earliest match of two queues: their nodes are walked in the order of their first numbers,
  * so no more is examined than the entries posted before the result, plus the rest of one node.
  */
-static void *match_merged(llamatch_engine_t *engine, llamatch_queue_t *specific, llamatch_key_t key)
+#if defined(__GNUC__)
+__attribute__((noinline))
+#endif
+static void *
+match_merged(llamatch_engine_t *engine, llamatch_queue_t *specific, llamatch_key_t key)
 {
     llamatch_queue_t *queue[2] = {specific, &engine->wild};
     llamatch_node_t *node[2] = {specific->head, engine->wild.head};
@@ -345,16 +350,12 @@ static bool search_peer(const llamatch_engine_t *engine, llamatch_peer_t *peer, 
     return true;
 }
 
-void *llamatch_engine_search(llamatch_engine_t *engine, int32_t source, int32_t tag,
-                             llamatch_hold_t *hold)
+void *llamatch_engine_search_queues(llamatch_engine_t *engine, int32_t source, int32_t tag,
+                                    llamatch_hold_t *hold)
 {
-    llamatch_key_t key;
+    llamatch_key_t key = llamatch_key_of_receive(tag);
 
     hold->item = NULL;
-    if (0 == engine->num_unexpected) {
-        return NULL;
-    }
-    key = llamatch_key_of_receive(tag);
     hold->any = (LLAMATCH_ANY_SOURCE == source);
     if (hold->any) {
         llamatch_peer_t *peer = engine->ring;
@@ -459,14 +460,14 @@ size_t llamatch_engine_bytes(const llamatch_engine_t *engine)
 {
     return sizeof(*engine) + engine->peers_size * sizeof(*engine->peers)
            + engine->num_peers * sizeof(**engine->peers)
-           + engine->nodes.num_nodes * engine->nodes.node_bytes;
+           + (engine->nodes.num_used + engine->nodes.num_spare) * engine->nodes.node_bytes;
 }
 
 /* Sorted queues: only the last number has to be compared with the counter. */
 static bool numbers_below(const llamatch_engine_t *engine, const llamatch_queue_t *queue,
                           uint64_t limit)
 {
-    return NULL == queue->tail
+    return 0 == queue->count
            || llamatch_node_slots(&engine->nodes, queue->tail)[queue->tail->end - 1].seq < limit;
 }
 

@@ -57,14 +57,28 @@
 
 #include "llamatch_queue.h"
 
-typedef struct llamatch_engine llamatch_engine_t;
 typedef struct llamatch_peer llamatch_peer_t;
+
+/** Private; here only so that the empty case of a search can be inline. */
+typedef struct llamatch_engine {
+    size_t num_unexpected;
+    size_t num_posted;
+    llamatch_peer_t **peers; /**< NULL where no state exists yet */
+    uint32_t peers_size;     /**< pointers */
+    llamatch_queue_t wild;   /**< receives for any source */
+    llamatch_peer_t *ring;   /**< the peer to be served next */
+    uint64_t next_post;
+    uint64_t next_arrival;
+    size_t num_peers;
+    llamatch_nodes_t nodes;
+} llamatch_engine_t;
 
 /** How to make an engine. Zero is not a default: start from llamatch_config_default. */
 typedef struct llamatch_config {
     const llamatch_allocator_t *allocator; /**< NULL for libc's */
     uint32_t entries;                      /**< entries per array, a power of two in 2..512 */
     uint32_t max_spare;                    /**< unused arrays to keep */
+    uint32_t max_idle;                     /**< arrays up to which an emptied queue keeps one */
     uint32_t peers;                        /**< number of peers to make room for now; it grows */
 } llamatch_config_t;
 
@@ -131,8 +145,8 @@ int llamatch_engine_arrive(llamatch_engine_t *engine, int32_t source, int32_t ta
  * @param tag     tag or LLAMATCH_ANY_TAG
  * @return the message (also hold->item), or NULL
  */
-void *llamatch_engine_search(llamatch_engine_t *engine, int32_t source, int32_t tag,
-                             llamatch_hold_t *hold);
+static inline void *llamatch_engine_search(llamatch_engine_t *engine, int32_t source, int32_t tag,
+                                           llamatch_hold_t *hold);
 
 /** Remove the message that the search found. */
 void llamatch_engine_take(llamatch_engine_t *engine, const llamatch_hold_t *hold);
@@ -162,5 +176,19 @@ size_t llamatch_engine_bytes(const llamatch_engine_t *engine);
 
 /** @return 0, or which invariant is broken (see above) */
 int llamatch_engine_verify(const llamatch_engine_t *engine);
+
+/** The rest of llamatch_engine_search. */
+void *llamatch_engine_search_queues(llamatch_engine_t *engine, int32_t source, int32_t tag,
+                                    llamatch_hold_t *hold);
+
+static inline void *llamatch_engine_search(llamatch_engine_t *engine, int32_t source, int32_t tag,
+                                           llamatch_hold_t *hold)
+{
+    if (0 == engine->num_unexpected) {
+        hold->item = NULL;
+        return NULL;
+    }
+    return llamatch_engine_search_queues(engine, source, tag, hold);
+}
 
 #endif /* LLAMATCH_ENGINE_H */

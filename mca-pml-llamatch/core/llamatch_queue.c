@@ -35,7 +35,7 @@ static size_t round_up(size_t value, size_t step)
 }
 
 int llamatch_nodes_init(llamatch_nodes_t *nodes, uint32_t entries, uint32_t max_spare,
-                        const llamatch_allocator_t *allocator)
+                        size_t max_idle, const llamatch_allocator_t *allocator)
 {
     if (entries < LLAMATCH_ENTRIES_MIN || entries > LLAMATCH_ENTRIES_MAX
         || 0 != (entries & (entries - 1))) {
@@ -46,11 +46,12 @@ int llamatch_nodes_init(llamatch_nodes_t *nodes, uint32_t entries, uint32_t max_
     nodes->entries = entries;
     nodes->num_spare = 0;
     nodes->max_spare = max_spare;
+    nodes->max_idle = max_idle;
     nodes->slots_offset =
         round_up(LLAMATCH_LINE + entries * sizeof(int32_t), sizeof(llamatch_slot_t));
     nodes->node_bytes =
         round_up(nodes->slots_offset + entries * sizeof(llamatch_slot_t), LLAMATCH_LINE);
-    nodes->num_nodes = 0;
+    nodes->num_used = 0;
     return LLAMATCH_OK;
 }
 
@@ -60,7 +61,6 @@ void llamatch_nodes_fini(llamatch_nodes_t *nodes)
         llamatch_node_t *node = nodes->spare;
 
         nodes->spare = node->next;
-        --nodes->num_nodes;
         nodes->allocator.free(nodes->allocator.context, node, nodes->node_bytes);
     }
     nodes->num_spare = 0;
@@ -78,19 +78,19 @@ static llamatch_node_t *node_get(llamatch_nodes_t *nodes)
         if (NULL == node) {
             return NULL;
         }
-        ++nodes->num_nodes;
     }
+    ++nodes->num_used;
     return node;
 }
 
 static void node_put(llamatch_nodes_t *nodes, llamatch_node_t *node)
 {
+    --nodes->num_used;
     if (nodes->num_spare < nodes->max_spare) {
         node->next = nodes->spare;
         nodes->spare = node;
         ++nodes->num_spare;
     } else {
-        --nodes->num_nodes;
         nodes->allocator.free(nodes->allocator.context, node, nodes->node_bytes);
     }
 }
@@ -106,55 +106,25 @@ void llamatch_queue_clear(llamatch_queue_t *queue, llamatch_nodes_t *nodes)
     llamatch_queue_init(queue);
 }
 
-int llamatch_queue_append(llamatch_queue_t *queue, llamatch_nodes_t *nodes, int32_t tag,
-                          uint64_t seq, void *item)
+llamatch_node_t *llamatch_queue_grow(llamatch_queue_t *queue, llamatch_nodes_t *nodes)
 {
-    llamatch_node_t *node = queue->tail;
-    llamatch_slot_t *slot;
+    llamatch_node_t *node = node_get(nodes);
 
-    if (NULL == node || node->end == nodes->entries) {
-        node = node_get(nodes);
-        if (NULL == node) {
-            return LLAMATCH_ERR_NO_MEMORY;
-        }
-        node->next = NULL;
-        node->prev = queue->tail;
-        node->first_seq = seq;
-        node->first = 0;
-        node->end = 0;
-        node->live = 0;
-        if (NULL == queue->tail) {
-            queue->head = node;
-        } else {
-            queue->tail->next = node;
-        }
-        queue->tail = node;
+    if (NULL == node) {
+        return NULL;
     }
-    slot = &llamatch_node_slots(nodes, node)[node->end];
-    slot->seq = seq;
-    slot->item = item;
-    llamatch_node_tags(node)[node->end] = tag;
-    ++node->end;
-    ++node->live;
-    ++queue->count;
-    return LLAMATCH_OK;
-}
-
-llamatch_pos_t llamatch_queue_find(const llamatch_queue_t *queue, const llamatch_nodes_t *nodes,
-                                   llamatch_key_t key)
-{
-    llamatch_pos_t pos = {NULL, 0};
-
-    for (llamatch_node_t *node = queue->head; NULL != node; node = node->next) {
-        uint32_t index = llamatch_node_find(nodes, node, key);
-
-        if (index < node->end) {
-            pos.node = node;
-            pos.index = index;
-            break;
-        }
+    node->next = NULL;
+    node->prev = queue->tail;
+    node->first = 0;
+    node->end = 0;
+    node->live = 0;
+    if (NULL == queue->tail) {
+        queue->head = node;
+    } else {
+        queue->tail->next = node;
     }
-    return pos;
+    queue->tail = node;
+    return node;
 }
 
 llamatch_pos_t llamatch_queue_find_seq(const llamatch_queue_t *queue, const llamatch_nodes_t *nodes,
@@ -188,7 +158,7 @@ llamatch_pos_t llamatch_queue_find_seq(const llamatch_queue_t *queue, const llam
     return pos;
 }
 
-static void node_unlink(llamatch_queue_t *queue, llamatch_nodes_t *nodes, llamatch_node_t *node)
+void llamatch_queue_shrink(llamatch_queue_t *queue, llamatch_nodes_t *nodes, llamatch_node_t *node)
 {
     if (NULL == node->prev) {
         queue->head = node->next;
@@ -201,31 +171,6 @@ static void node_unlink(llamatch_queue_t *queue, llamatch_nodes_t *nodes, llamat
         node->next->prev = node->prev;
     }
     node_put(nodes, node);
-}
-
-void *llamatch_queue_remove(llamatch_queue_t *queue, llamatch_nodes_t *nodes, llamatch_pos_t pos)
-{
-    llamatch_node_t *node = pos.node;
-    llamatch_slot_t *slots = llamatch_node_slots(nodes, node);
-    void *item = slots[pos.index].item;
-
-    slots[pos.index].item = NULL;
-    --queue->count;
-    if (0 == --node->live) {
-        node_unlink(queue, nodes, node);
-        return item;
-    }
-    if (pos.index == node->first) {
-        do {
-            ++node->first;
-        } while (NULL == slots[node->first].item);
-        node->first_seq = slots[node->first].seq;
-    } else if (pos.index + 1 == node->end) {
-        do {
-            --node->end;
-        } while (NULL == slots[node->end - 1].item);
-    }
-    return item;
 }
 
 size_t llamatch_queue_walk(llamatch_queue_t *queue, llamatch_nodes_t *nodes,
@@ -263,9 +208,18 @@ int llamatch_queue_verify(const llamatch_queue_t *queue, const llamatch_nodes_t 
     uint64_t last_seq = 0;
     size_t count = 0;
 
-    if ((NULL == queue->head) != (0 == queue->count)
-        || (NULL == queue->tail) != (0 == queue->count)) {
+    if ((NULL == queue->head) != (NULL == queue->tail)
+        || (NULL == queue->head && 0 != queue->count)) {
         return 1;
+    }
+    if (0 == queue->count) {
+        const llamatch_node_t *only = queue->head;
+
+        return (NULL == only
+                || (only == queue->tail && NULL == only->next && NULL == only->prev
+                    && 0 == only->first && 0 == only->end && 0 == only->live))
+                   ? 0
+                   : 1;
     }
     for (const llamatch_node_t *node = queue->head; NULL != node; node = node->next) {
         const llamatch_slot_t *slots = llamatch_node_slots(nodes, node);

@@ -19,19 +19,22 @@
  *     64  | tag[0] ... tag[N-1] |                            4N bytes: one line for N = 16
  *         | seq,item [0] ... seq,item [N-1] |                16N bytes, touched at the hit only
  *
- * Nodes come from a small stock that all queues of an engine share, and an empty queue holds no
- * node, so an idle peer costs only its queue heads, and the node that was used last (and is in
- * the cache) is used next. The stock is the place where a shared arena can be put later.
+ * Nodes come from a small stock that all queues of an engine share. A queue that becomes empty
+ * keeps one node as long as no more than max_idle nodes are in use, so that the common queue of
+ * one entry does not fetch and return a node each time; beyond that it gives the node back, so
+ * that many idle peers cost only their queue heads. The stock is the place where a shared arena
+ * can be put later.
  *
  * Removing from the middle leaves a hole: a slot whose item is NULL. Holes at both ends of a
  * node are trimmed at once, a node without live entries is unlinked, and entries never move, so
  * a position stays valid until the entry it names is removed.
  *
  * Invariants (llamatch_queue_verify returns the number of the first broken one):
- *  I1 count is the number of live entries of all nodes; it is 0 exactly when head and tail are
- *     NULL.
+ *  I1 count is the number of live entries of all nodes. When it is 0, head and tail are NULL or
+ *     are one and the same node, with first = end = live = 0.
  *  I2 next and prev mirror each other; head has no prev, tail has no next.
- *  I3 in each node 0 <= first < end <= N, and the slots first and end-1 are live.
+ *  I3 in each node of a queue that is not empty 0 <= first < end <= N, and the slots first and
+ *     end-1 are live.
  *  I4 node->live is the number of non-NULL items in [first, end), and no slot outside of that
  *     range is looked at.
  *  I5 sequence numbers of live entries grow strictly from head to tail.
@@ -95,9 +98,10 @@ typedef struct llamatch_nodes {
     uint32_t entries;       /**< entries per node, a power of two */
     uint32_t num_spare;     /**< nodes */
     uint32_t max_spare;     /**< nodes; more than this many unused ones are given back */
+    size_t max_idle;        /**< nodes in use up to which an emptied queue keeps its last one */
     size_t slots_offset;    /**< bytes from the start of a node to its slots */
     size_t node_bytes;      /**< bytes of one node */
-    size_t num_nodes;       /**< nodes that exist, in use or spare */
+    size_t num_used;        /**< nodes that queues hold */
 } llamatch_nodes_t;
 
 typedef struct llamatch_queue {
@@ -162,14 +166,15 @@ static inline llamatch_slot_t *llamatch_node_slots(const llamatch_nodes_t *nodes
  * Prepare a stock of nodes.
  *
  * @param entries    entries per node: a power of two in ENTRIES_MIN..ENTRIES_MAX
- * @param max_spare  unused nodes to keep for the next append
+ * @param max_spare  unused nodes to keep in the stock
+ * @param max_idle   nodes in use up to which an emptied queue keeps one
  * @param allocator  NULL for libc's
  * @return LLAMATCH_OK or LLAMATCH_ERR_ARGUMENT
  */
 int llamatch_nodes_init(llamatch_nodes_t *nodes, uint32_t entries, uint32_t max_spare,
-                        const llamatch_allocator_t *allocator);
+                        size_t max_idle, const llamatch_allocator_t *allocator);
 
-/** Give all unused nodes back. Every queue of this stock must be empty. */
+/** Give all unused nodes back. Every queue of this stock must have been cleared. */
 void llamatch_nodes_fini(llamatch_nodes_t *nodes);
 
 static inline void llamatch_queue_init(llamatch_queue_t *queue)
@@ -182,14 +187,44 @@ static inline void llamatch_queue_init(llamatch_queue_t *queue)
 /** Empty the queue without looking at its items. */
 void llamatch_queue_clear(llamatch_queue_t *queue, llamatch_nodes_t *nodes);
 
+/** Append an empty node to the queue. @return the node, or NULL when there is no memory */
+llamatch_node_t *llamatch_queue_grow(llamatch_queue_t *queue, llamatch_nodes_t *nodes);
+
+/** Take a node without live entries out of the queue. */
+void llamatch_queue_shrink(llamatch_queue_t *queue, llamatch_nodes_t *nodes, llamatch_node_t *node);
+
 /**
  * Append an entry. @p seq must be greater than that of every entry in the queue, @p item must
- * not be NULL.
+ * not be NULL. Inline, as removal is: a queue of one entry should cost no more than a list of one.
  *
  * @return LLAMATCH_OK, or LLAMATCH_ERR_NO_MEMORY with the queue unchanged
  */
-int llamatch_queue_append(llamatch_queue_t *queue, llamatch_nodes_t *nodes, int32_t tag,
-                          uint64_t seq, void *item);
+static inline int llamatch_queue_append(llamatch_queue_t *queue, llamatch_nodes_t *nodes,
+                                        int32_t tag, uint64_t seq, void *item)
+{
+    llamatch_node_t *node = queue->tail;
+    llamatch_slot_t *slot;
+    uint32_t end;
+
+    if (NULL == node || node->end == nodes->entries) {
+        node = llamatch_queue_grow(queue, nodes);
+        if (NULL == node) {
+            return LLAMATCH_ERR_NO_MEMORY;
+        }
+    }
+    if (0 == node->live) {
+        node->first_seq = seq;
+    }
+    end = node->end;
+    slot = &llamatch_node_slots(nodes, node)[end];
+    slot->seq = seq;
+    slot->item = item;
+    llamatch_node_tags(node)[end] = tag;
+    node->end = end + 1;
+    ++node->live;
+    ++queue->count;
+    return LLAMATCH_OK;
+}
 
 /**
  * Index of the first live entry of one node that the key accepts, or node->end. Inline because
@@ -212,15 +247,54 @@ static inline uint32_t llamatch_node_find(const llamatch_nodes_t *nodes,
 }
 
 /** First entry that the key accepts; pos.node is NULL when there is none. */
-llamatch_pos_t llamatch_queue_find(const llamatch_queue_t *queue, const llamatch_nodes_t *nodes,
-                                   llamatch_key_t key);
+static inline llamatch_pos_t llamatch_queue_find(const llamatch_queue_t *queue,
+                                                 const llamatch_nodes_t *nodes, llamatch_key_t key)
+{
+    llamatch_pos_t pos = {queue->head, 0};
+
+    while (NULL != pos.node) {
+        pos.index = llamatch_node_find(nodes, pos.node, key);
+        if (pos.index < pos.node->end) {
+            break;
+        }
+        pos.node = pos.node->next;
+    }
+    return pos;
+}
 
 /** The entry with this sequence number: skips whole nodes, then halves. */
 llamatch_pos_t llamatch_queue_find_seq(const llamatch_queue_t *queue, const llamatch_nodes_t *nodes,
                                        uint64_t seq);
 
 /** Remove the entry at @p pos and return its item. */
-void *llamatch_queue_remove(llamatch_queue_t *queue, llamatch_nodes_t *nodes, llamatch_pos_t pos);
+static inline void *llamatch_queue_remove(llamatch_queue_t *queue, llamatch_nodes_t *nodes,
+                                          llamatch_pos_t pos)
+{
+    llamatch_node_t *node = pos.node;
+    llamatch_slot_t *slots = llamatch_node_slots(nodes, node);
+    void *item = slots[pos.index].item;
+
+    slots[pos.index].item = NULL;
+    --queue->count;
+    if (0 == --node->live) {
+        if (0 == queue->count && nodes->num_used <= nodes->max_idle) {
+            node->first = 0;
+            node->end = 0;
+        } else {
+            llamatch_queue_shrink(queue, nodes, node);
+        }
+    } else if (pos.index == node->first) {
+        do {
+            ++node->first;
+        } while (NULL == slots[node->first].item);
+        node->first_seq = slots[node->first].seq;
+    } else if (pos.index + 1 == node->end) {
+        do {
+            --node->end;
+        } while (NULL == slots[node->end - 1].item);
+    }
+    return item;
+}
 
 /** Called for each entry in order; returns true to have the entry removed. */
 typedef bool (*llamatch_visit_fn_t)(void *context, int32_t tag, void *item);

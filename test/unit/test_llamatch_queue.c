@@ -25,11 +25,12 @@ typedef struct {
     llamatch_queue_t queue;
 } fixture_t;
 
-static void begin(fixture_t *f, uint32_t entries, uint32_t max_spare)
+static void begin(fixture_t *f, uint32_t entries, uint32_t max_spare, size_t max_idle)
 {
     llamatch_allocator_t allocator = test_alloc_make(&f->alloc);
 
-    assert_int_equal(LLAMATCH_OK, llamatch_nodes_init(&f->nodes, entries, max_spare, &allocator));
+    assert_int_equal(LLAMATCH_OK,
+                     llamatch_nodes_init(&f->nodes, entries, max_spare, max_idle, &allocator));
     llamatch_queue_init(&f->queue);
 }
 
@@ -38,7 +39,7 @@ static void end(fixture_t *f)
     assert_int_equal(0, llamatch_queue_verify(&f->queue, &f->nodes));
     llamatch_queue_clear(&f->queue, &f->nodes);
     llamatch_nodes_fini(&f->nodes);
-    assert_int_equal(0, f->nodes.num_nodes);
+    assert_int_equal(0, f->nodes.num_used);
     assert_int_equal(0, f->alloc.in_use);
     assert_false(f->alloc.wrong_sizes);
 }
@@ -57,12 +58,12 @@ static void test_entries_checked(void **state)
 
     (void) state;
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); ++i) {
-        assert_int_equal(LLAMATCH_OK, llamatch_nodes_init(&nodes, good[i], 0, NULL));
+        assert_int_equal(LLAMATCH_OK, llamatch_nodes_init(&nodes, good[i], 0, 0, NULL));
         assert_int_equal(0, nodes.node_bytes % LLAMATCH_LINE);
         assert_int_equal(0, nodes.slots_offset % sizeof(void *));
     }
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); ++i) {
-        assert_int_equal(LLAMATCH_ERR_ARGUMENT, llamatch_nodes_init(&nodes, bad[i], 0, NULL));
+        assert_int_equal(LLAMATCH_ERR_ARGUMENT, llamatch_nodes_init(&nodes, bad[i], 0, 0, NULL));
     }
 }
 
@@ -89,13 +90,13 @@ static void test_fifo(void **state)
     fixture_t f;
 
     (void) state;
-    begin(&f, 4, 2);
+    begin(&f, 4, 2, 0);
     for (int i = 0; i < 100; ++i) {
         assert_int_equal(LLAMATCH_OK,
                          llamatch_queue_append(&f.queue, &f.nodes, i % 3, (uint64_t) i, ITEM(i)));
     }
     assert_int_equal(100, f.queue.count);
-    assert_int_equal(25, f.nodes.num_nodes);
+    assert_int_equal(25, f.nodes.num_used);
     for (int i = 1; i < 100; i += 3) {
         assert_ptr_equal(ITEM(i), take_first(&f, llamatch_key_of_receive(1)));
     }
@@ -108,8 +109,10 @@ static void test_fifo(void **state)
     }
     assert_int_equal(0, f.queue.count);
     assert_null(f.queue.head);
-    /* An empty queue keeps no node, and of the unused ones only the agreed number is kept. */
-    assert_int_equal(2, f.nodes.num_nodes);
+    /* This empty queue keeps no node, and of the unused ones only the agreed number is kept. */
+    assert_int_equal(0, f.nodes.num_used);
+    assert_int_equal(2, f.nodes.num_spare);
+    assert_int_equal(2, f.alloc.in_use);
     end(&f);
 }
 
@@ -119,7 +122,7 @@ static void test_holes_and_trimming(void **state)
     llamatch_pos_t pos;
 
     (void) state;
-    begin(&f, 4, 0);
+    begin(&f, 4, 0, 0);
     for (int i = 0; i < 8; ++i) {
         assert_int_equal(LLAMATCH_OK,
                          llamatch_queue_append(&f.queue, &f.nodes, 5, (uint64_t) i, ITEM(i)));
@@ -139,20 +142,64 @@ static void test_holes_and_trimming(void **state)
     (void) llamatch_queue_remove(&f.queue, &f.nodes, pos);
     assert_int_equal(2, f.queue.tail->end);
     assert_int_equal(LLAMATCH_OK, llamatch_queue_append(&f.queue, &f.nodes, 6, 8, ITEM(8)));
-    assert_int_equal(2, f.nodes.num_nodes);
+    assert_int_equal(2, f.nodes.num_used);
     assert_ptr_equal(ITEM(8), take_first(&f, llamatch_key_of_receive(6)));
     /* Empty a node in the middle of the list of three. */
     for (int i = 9; i < 17; ++i) {
         assert_int_equal(LLAMATCH_OK,
                          llamatch_queue_append(&f.queue, &f.nodes, 5, (uint64_t) i, ITEM(i)));
     }
-    while (f.queue.head->next->live > 0 && f.nodes.num_nodes == 4) {
+    while (f.queue.head->next->live > 0 && f.nodes.num_used == 4) {
         pos.node = f.queue.head->next;
         pos.index = pos.node->first;
         (void) llamatch_queue_remove(&f.queue, &f.nodes, pos);
         assert_int_equal(0, llamatch_queue_verify(&f.queue, &f.nodes));
     }
-    assert_int_equal(3, f.nodes.num_nodes);
+    assert_int_equal(3, f.nodes.num_used);
+    end(&f);
+}
+
+/* Up to max_idle nodes in use, an emptied queue keeps its node; above, it gives it back. */
+static void test_idle_nodes(void **state)
+{
+    fixture_t f;
+    llamatch_queue_t queues[5];
+
+    (void) state;
+    begin(&f, 4, 0, 3);
+    for (int round = 0; round < 3; ++round) {
+        for (int q = 0; q < 5; ++q) {
+            if (0 == round) {
+                llamatch_queue_init(&queues[q]);
+            }
+            for (int i = 0; i < 6; ++i) {
+                assert_int_equal(LLAMATCH_OK,
+                                 llamatch_queue_append(&queues[q], &f.nodes, i,
+                                                       (uint64_t) (10 * round + i), ITEM(i)));
+            }
+        }
+        assert_int_equal(10, f.nodes.num_used);
+        for (int q = 0; q < 5; ++q) {
+            for (int i = 5; i >= 0; --i) {
+                llamatch_pos_t pos =
+                    llamatch_queue_find(&queues[q], &f.nodes, llamatch_key_of_receive(i));
+
+                assert_ptr_equal(ITEM(i), llamatch_queue_remove(&queues[q], &f.nodes, pos));
+                assert_int_equal(0, llamatch_queue_verify(&queues[q], &f.nodes));
+            }
+            assert_null(
+                llamatch_queue_find(&queues[q], &f.nodes, llamatch_key_of_receive(-1)).node);
+            assert_null(llamatch_queue_find_seq(&queues[q], &f.nodes, 0).node);
+        }
+        /* The last ones to become empty found few enough nodes in use. */
+        assert_null(queues[0].head);
+        assert_non_null(queues[4].head);
+        assert_true(f.nodes.num_used <= 3);
+        assert_int_equal(f.nodes.num_used, f.alloc.in_use);
+    }
+    for (int q = 0; q < 5; ++q) {
+        llamatch_queue_clear(&queues[q], &f.nodes);
+    }
     end(&f);
 }
 
@@ -181,7 +228,7 @@ static void test_walk(void **state)
     size_t visited = 0;
 
     (void) state;
-    begin(&f, 8, 1);
+    begin(&f, 8, 1, 0);
     for (int i = 0; i < 101; ++i) {
         assert_int_equal(LLAMATCH_OK,
                          llamatch_queue_append(&f.queue, &f.nodes, i % 7, (uint64_t) i, ITEM(i)));
@@ -200,7 +247,7 @@ static void test_no_memory(void **state)
     fixture_t f;
 
     (void) state;
-    begin(&f, 2, 0);
+    begin(&f, 2, 0, 0);
     f.alloc.fail_at = 2;
     assert_int_equal(LLAMATCH_OK, llamatch_queue_append(&f.queue, &f.nodes, 1, 1, ITEM(1)));
     assert_int_equal(LLAMATCH_OK, llamatch_queue_append(&f.queue, &f.nodes, 2, 2, ITEM(2)));
@@ -219,7 +266,7 @@ static void test_verify_sees_damage(void **state)
     llamatch_node_t *node;
 
     (void) state;
-    begin(&f, 4, 0);
+    begin(&f, 4, 0, 0);
     for (int i = 0; i < 6; ++i) {
         assert_int_equal(LLAMATCH_OK,
                          llamatch_queue_append(&f.queue, &f.nodes, 0, (uint64_t) i, ITEM(i)));
@@ -260,7 +307,7 @@ static void run_model(uint64_t seed, uint32_t entries, int operations)
     uint64_t seq = 0;
     fixture_t f;
 
-    begin(&f, entries, 3);
+    begin(&f, entries, 3, entries / 8);
     for (int step = 0; step < operations; ++step) {
         uint32_t what = test_random(&seed, 100);
         /* Long phases of growing and of shrinking reach deep and empty queues. */
@@ -334,6 +381,7 @@ int main(void)
         cmocka_unit_test(test_keys),
         cmocka_unit_test(test_fifo),
         cmocka_unit_test(test_holes_and_trimming),
+        cmocka_unit_test(test_idle_nodes),
         cmocka_unit_test(test_walk),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_verify_sees_damage),
