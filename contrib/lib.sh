@@ -63,6 +63,8 @@ interrupted()
     exit 130
 }
 
+on_interrupt "Interrupted."
+
 # phase NAME LOG COMMAND...: runs COMMAND with its output in LOG.  A failure
 # names the cause when the log shows a well-known one, and always the log.
 phase()
