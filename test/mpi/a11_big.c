@@ -3,7 +3,7 @@
  */
 #include "test.h"
 
-#define BYTES ((MPI_Aint) 48 << 20)
+#define BYTES ((MPI_Aint) 16 << 20)
 
 static unsigned value(int round, MPI_Aint i)
 {
@@ -23,14 +23,14 @@ static void origin(MPI_Win win, int round, unsigned *buf)
     }
     CHECK(0 == bad, "round %d: %ld words of one large get are wrong", round, (long) bad);
 
-    /* In 24576 pieces of 2 KiB, each twice, backwards. */
+    /* In 2048 pieces of 8 KiB, some twice, backwards. */
     memset(buf, 0, BYTES);
-    for (MPI_Aint at = words - 512; at >= 0; at -= 512) {
-        unsigned again[512];
-        OK(MPI_Get(buf + at, 512, MPI_UNSIGNED, 1, at, 512, MPI_UNSIGNED, win));
+    for (MPI_Aint at = words - 2048; at >= 0; at -= 2048) {
+        unsigned again[2048];
+        OK(MPI_Get(buf + at, 2048, MPI_UNSIGNED, 1, at, 2048, MPI_UNSIGNED, win));
         OK(MPI_Win_flush(1, win));
-        if (0 == at % (512 * 64)) {
-            OK(MPI_Get(again, 512, MPI_UNSIGNED, 1, at, 512, MPI_UNSIGNED, win));
+        if (0 == at % (2048 * 8)) {
+            OK(MPI_Get(again, 2048, MPI_UNSIGNED, 1, at, 2048, MPI_UNSIGNED, win));
             OK(MPI_Win_flush(1, win));
             bad += 0 != memcmp(again, buf + at, sizeof(again));
         }

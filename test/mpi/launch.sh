@@ -77,7 +77,7 @@ mpi_switches() {
             SWITCHES+=(--map-by :OVERSUBSCRIBE)
         fi
     fi
-    if ((ranks * threads > $(nproc))); then
+    if ((ranks * threads >= $(nproc))); then # somebody else uses the machine too
         SWITCHES+=(--mca mpi_yield_when_idle 1)
     fi
     # No RDMA device: osc/ucx of 5.0 refuses to work over shared memory and TCP unless told.
