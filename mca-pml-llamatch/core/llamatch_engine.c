@@ -211,56 +211,64 @@ int llamatch_engine_post(llamatch_engine_t *engine, int32_t source, int32_t tag,
     return LLAMATCH_OK;
 }
 
-/*
- * The earliest match of two queues: their nodes are walked in the order of their first numbers,
- * so no more is examined than the entries posted before the result, plus the rest of one node.
- */
-#if defined(__GNUC__)
-__attribute__((noinline))
-#endif
-static void *
-match_merged(llamatch_engine_t *engine, llamatch_queue_t *specific, llamatch_key_t key)
+static inline void *take_posted(llamatch_engine_t *engine, llamatch_queue_t *queue,
+                                llamatch_pos_t pos)
 {
-    llamatch_queue_t *queue[2] = {specific, &engine->wild};
-    llamatch_node_t *node[2] = {specific->head, engine->wild.head};
-    llamatch_pos_t best = {NULL, 0};
-    uint64_t best_seq = UINT64_MAX;
-    int best_queue = 0;
-
-    for (;;) {
-        uint64_t seq0 = (NULL != node[0]) ? node[0]->first_seq : UINT64_MAX;
-        uint64_t seq1 = (NULL != node[1]) ? node[1]->first_seq : UINT64_MAX;
-        int turn = (seq1 < seq0) ? 1 : 0;
-        llamatch_node_t *current = node[turn];
-        uint32_t index;
-
-        /* Also true when both queues are at their end, as nothing is below UINT64_MAX then. */
-        if (((0 == turn) ? seq0 : seq1) >= best_seq) {
-            break;
-        }
-        index = llamatch_node_find(&engine->nodes, current, key);
-        if (index == current->end) {
-            node[turn] = current->next;
-            continue;
-        }
-        {
-            uint64_t seq = llamatch_node_slots(&engine->nodes, current)[index].seq;
-
-            if (seq < best_seq) {
-                best.node = current;
-                best.index = index;
-                best_seq = seq;
-                best_queue = turn;
-            }
-        }
-        /* Later entries of this queue cannot be earlier than its first match. */
-        node[turn] = NULL;
-    }
-    if (NULL == best.node) {
+    if (NULL == pos.node) {
         return NULL;
     }
     --engine->num_posted;
-    return llamatch_queue_remove(queue[best_queue], &engine->nodes, best);
+    return llamatch_queue_remove(queue, &engine->nodes, pos);
+}
+
+/*
+ * The earliest match of two queues that are not empty: their nodes are walked in the order of
+ * their first numbers, so no more is examined than the entries posted before the result, plus
+ * the rest of one node.
+ */
+static void *match_merged(llamatch_engine_t *engine, llamatch_queue_t *specific, llamatch_key_t key)
+{
+    llamatch_queue_t *queue = specific, *other_queue = &engine->wild;
+    llamatch_node_t *other = other_queue->head;
+    llamatch_pos_t pos = {queue->head, 0};
+    uint64_t seq;
+
+    for (;;) {
+        if (other->first_seq < pos.node->first_seq) {
+            llamatch_queue_t *swap_queue = queue;
+            llamatch_node_t *swap = pos.node;
+
+            queue = other_queue;
+            other_queue = swap_queue;
+            pos.node = other;
+            other = swap;
+        }
+        pos.index = llamatch_node_find(&engine->nodes, pos.node, key);
+        if (pos.index < pos.node->end) {
+            break;
+        }
+        pos.node = pos.node->next;
+        if (NULL == pos.node) {
+            /* Only the other queue is left. */
+            return take_posted(engine, other_queue,
+                               llamatch_queue_find_from(other, &engine->nodes, key));
+        }
+    }
+    /* What was posted before this match and not examined is in nodes that begin before it. */
+    seq = llamatch_node_slots(&engine->nodes, pos.node)[pos.index].seq;
+    for (; NULL != other && other->first_seq < seq; other = other->next) {
+        uint32_t index = llamatch_node_find(&engine->nodes, other, key);
+
+        if (index < other->end) {
+            if (llamatch_node_slots(&engine->nodes, other)[index].seq < seq) {
+                pos.node = other;
+                pos.index = index;
+                queue = other_queue;
+            }
+            break;
+        }
+    }
+    return take_posted(engine, queue, pos);
 }
 
 void *llamatch_engine_match(llamatch_engine_t *engine, int32_t source, int32_t tag)
@@ -268,7 +276,6 @@ void *llamatch_engine_match(llamatch_engine_t *engine, int32_t source, int32_t t
     llamatch_peer_t *peer = peer_lookup(engine, source);
     llamatch_key_t key = llamatch_key_of_message(tag);
     llamatch_queue_t *queue = &engine->wild;
-    llamatch_pos_t pos;
 
     if (0 == engine->num_posted || LLAMATCH_ANY_TAG == tag) {
         return NULL;
@@ -279,12 +286,7 @@ void *llamatch_engine_match(llamatch_engine_t *engine, int32_t source, int32_t t
         }
         queue = &peer->posted;
     }
-    pos = llamatch_queue_find(queue, &engine->nodes, key);
-    if (NULL == pos.node) {
-        return NULL;
-    }
-    --engine->num_posted;
-    return llamatch_queue_remove(queue, &engine->nodes, pos);
+    return take_posted(engine, queue, llamatch_queue_find(queue, &engine->nodes, key));
 }
 
 int llamatch_engine_cancel(llamatch_engine_t *engine, int32_t source, uint64_t seq)

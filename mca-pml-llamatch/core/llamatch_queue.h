@@ -246,11 +246,12 @@ static inline uint32_t llamatch_node_find(const llamatch_nodes_t *nodes,
     return end;
 }
 
-/** First entry that the key accepts; pos.node is NULL when there is none. */
-static inline llamatch_pos_t llamatch_queue_find(const llamatch_queue_t *queue,
-                                                 const llamatch_nodes_t *nodes, llamatch_key_t key)
+/** First entry that the key accepts, from a node (or NULL) on; pos.node is NULL if there is none.
+ */
+static inline llamatch_pos_t
+llamatch_queue_find_from(llamatch_node_t *node, const llamatch_nodes_t *nodes, llamatch_key_t key)
 {
-    llamatch_pos_t pos = {queue->head, 0};
+    llamatch_pos_t pos = {node, 0};
 
     while (NULL != pos.node) {
         pos.index = llamatch_node_find(nodes, pos.node, key);
@@ -260,6 +261,13 @@ static inline llamatch_pos_t llamatch_queue_find(const llamatch_queue_t *queue,
         pos.node = pos.node->next;
     }
     return pos;
+}
+
+/** First entry that the key accepts; pos.node is NULL if there is none. */
+static inline llamatch_pos_t llamatch_queue_find(const llamatch_queue_t *queue,
+                                                 const llamatch_nodes_t *nodes, llamatch_key_t key)
+{
+    return llamatch_queue_find_from(queue->head, nodes, key);
 }
 
 /** The entry with this sequence number: skips whole nodes, then halves. */
