@@ -94,8 +94,9 @@ mpi_switches() {
     done
     btl=sm
     [[ $MPI_SERIES != 4.* ]] || btl=vader
+    # posix, not sm: System V segments of a process that crashed or was killed stay, until the machine has none left.
     case $transport in
-    shm) SWITCH_ENV+=("UCX_TLS=sm,self") ;;
+    shm) SWITCH_ENV+=("UCX_TLS=posix,self") ;;
     tcp) SWITCH_ENV+=("UCX_TLS=tcp,self") btl=tcp ;;
     esac
     SWITCHES+=(--mca pml "$pml" --mca btl "$btl,self")
