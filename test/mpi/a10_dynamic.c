@@ -1,7 +1,12 @@
-/* A10: dynamic windows: memory comes and goes without notice, and addresses are used again for other contents.
+/* A10: dynamic windows: memory comes and goes without notice, and addresses are used again for
+ * other contents.
+ *
  * test: for=osc ranks=2,3 transport=shm,tcp limit=60
  *
  * Blocks are attached in the order of their addresses; a10_dynamic_order does the opposite.
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "test.h"
 
@@ -30,8 +35,8 @@ int main(int argc, char **argv)
             OK(MPI_Win_attach(win, block[b], sizeof(got)));
             OK(MPI_Get_address(block[b], &at[b]));
         }
-        OK(MPI_Sendrecv(at, 2, MPI_AINT, (test_rank + test_size - 1) % test_size, 0, theirs, 2, MPI_AINT, right, 0,
-                        MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        OK(MPI_Sendrecv(at, 2, MPI_AINT, (test_rank + test_size - 1) % test_size, 0, theirs, 2,
+                        MPI_AINT, right, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
         test_barrier();
         OK(MPI_Win_lock_all(0, win));
         for (int b = 0; b < attached; ++b) {
@@ -40,8 +45,8 @@ int main(int argc, char **argv)
                 OK(MPI_Get(got, N, MPI_LONG, right, theirs[b], N, MPI_LONG, win));
                 OK(MPI_Win_flush(right, win));
                 for (int i = 0; i < N; ++i) {
-                    CHECK(10000 * round + 1000 * right + 100 * b + i == got[i], "round %d, block %d: [%d] = %ld", round, b, i,
-                          got[i]);
+                    CHECK(10000 * round + 1000 * right + 100 * b + i == got[i],
+                          "round %d, block %d: [%d] = %ld", round, b, i, got[i]);
                 }
             }
             for (int i = 0; i < 4; ++i) {
@@ -53,7 +58,8 @@ int main(int argc, char **argv)
             OK(MPI_Get(got, 8, MPI_LONG, right, theirs[b], 8, MPI_LONG, win));
             OK(MPI_Win_flush(right, win));
             for (int i = 0; i < 4; ++i) {
-                CHECK(put[i] == got[4 + i], "round %d, block %d, after the put: [%d] = %ld", round, b, 4 + i, got[4 + i]);
+                CHECK(put[i] == got[4 + i], "round %d, block %d, after the put: [%d] = %ld", round,
+                      b, 4 + i, got[4 + i]);
             }
         }
         OK(MPI_Win_unlock_all(win));

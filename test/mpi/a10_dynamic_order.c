@@ -1,5 +1,8 @@
 /* A10: dynamic windows: memory attached below other attached memory, detached, and used again.
  * test: for=osc ranks=2 transport=shm,tcp limit=60
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "test.h"
 
@@ -13,10 +16,11 @@ int main(int argc, char **argv)
 
     test_init(&argc, &argv);
     if (0x0401 == test_openmpi()) {
-        /* ompi_osc_ucx_win_attach leaves the reference count of the block it moves up in the new block's place, so that
-           a block attached below another counts two and MPI_Win_detach never removes it; freeing its memory then ends in a
-           crash inside MPI_Win_free. */
-        test_skip("osc/ucx of Open MPI 4.1 never detaches memory that was attached below other memory");
+        /* ompi_osc_ucx_win_attach leaves the reference count of the block it moves up in the new
+           block's place, so that a block attached below another counts two and MPI_Win_detach never
+           removes it; freeing its memory then ends in a crash inside MPI_Win_free. */
+        test_skip(
+            "osc/ucx of Open MPI 4.1 never detaches memory that was attached below other memory");
     }
     OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win));
     test_win(win);
@@ -29,16 +33,17 @@ int main(int argc, char **argv)
             OK(MPI_Win_attach(win, memory + b * N, sizeof(got)));
         }
         OK(MPI_Get_address(memory, &at));
-        OK(MPI_Sendrecv(&at, 1, MPI_AINT, 1 - test_rank, 0, &theirs, 1, MPI_AINT, 1 - test_rank, 0, MPI_COMM_WORLD,
-                        MPI_STATUS_IGNORE));
+        OK(MPI_Sendrecv(&at, 1, MPI_AINT, 1 - test_rank, 0, &theirs, 1, MPI_AINT, 1 - test_rank, 0,
+                        MPI_COMM_WORLD, MPI_STATUS_IGNORE));
         OK(MPI_Win_lock_all(0, win));
         for (int b = 1; b < 8; b += 2) {
             memset(got, 0x55, sizeof(got));
-            OK(MPI_Get(got, N, MPI_LONG, 1 - test_rank, MPI_Aint_add(theirs, b * sizeof(got)), N, MPI_LONG, win));
+            OK(MPI_Get(got, N, MPI_LONG, 1 - test_rank, MPI_Aint_add(theirs, b * sizeof(got)), N,
+                       MPI_LONG, win));
             OK(MPI_Win_flush(1 - test_rank, win));
             for (int i = 0; i < N; ++i) {
-                CHECK(10000 * round + 1000 * (1 - test_rank) + 100 * b + i == got[i], "round %d, block %d: [%d] = %ld", round, b,
-                      i, got[i]);
+                CHECK(10000 * round + 1000 * (1 - test_rank) + 100 * b + i == got[i],
+                      "round %d, block %d: [%d] = %ld", round, b, i, got[i]);
             }
         }
         OK(MPI_Win_unlock_all(win));

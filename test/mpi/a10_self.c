@@ -1,5 +1,8 @@
 /* A10: a rank's own window: get, put and atomics to oneself see local stores at once.
  * test: for=osc ranks=1,2 transport=shm,tcp limit=60
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "test.h"
 
@@ -32,7 +35,8 @@ static void run(MPI_Win win, int me, volatile long *base)
         CHECK(5 == old, "round %d: fetched %ld", round, old);
         OK(MPI_Get(got, 2, MPI_LONG, me, 0, 2, MPI_LONG, win));
         OK(MPI_Win_unlock(me, win));
-        CHECK(10 == got[1] && 10 == base[1], "round %d: %ld, in memory %ld", round, got[1], base[1]);
+        CHECK(10 == got[1] && 10 == base[1], "round %d: %ld, in memory %ld", round, got[1],
+              base[1]);
     }
 }
 

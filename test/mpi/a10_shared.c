@@ -1,5 +1,8 @@
 /* A10: MPI_Win_allocate_shared: direct loads and stores and RMA calls see the same memory.
  * test: for=osc ranks=2,4 transport=shm,tcp limit=60
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "test.h"
 
@@ -12,7 +15,8 @@ int main(int argc, char **argv)
     MPI_Win win = MPI_WIN_NULL;
 
     test_init(&argc, &argv);
-    rc = MPI_Win_allocate_shared(sizeof(got), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+    rc = MPI_Win_allocate_shared(sizeof(got), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &base,
+                                 &win);
     failed = MPI_SUCCESS != rc;
     OK(MPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
     if (any && 0x0401 == test_openmpi()) {
@@ -24,11 +28,12 @@ int main(int argc, char **argv)
     }
     test_win(win);
     for (int round = 0; round < 10; ++round) {
-        int t = (test_rank + 1 + round) % test_size, *theirs = NULL, mark = 77000 + 100 * round + test_rank;
+        int t = (test_rank + 1 + round) % test_size, *theirs = NULL,
+            mark = 77000 + 100 * round + test_rank;
 
         OK(MPI_Win_shared_query(win, t, &bytes, &unit, &theirs));
-        CHECK((MPI_Aint) sizeof(got) == bytes && sizeof(int) == unit && NULL != theirs, "%ld bytes, unit %d, at %p", (long) bytes,
-              unit, (void *) theirs);
+        CHECK((MPI_Aint) sizeof(got) == bytes && sizeof(int) == unit && NULL != theirs,
+              "%ld bytes, unit %d, at %p", (long) bytes, unit, (void *) theirs);
         for (int i = 0; i < N; ++i) {
             base[i] = 1000 * round + 100 * test_rank + i;
         }

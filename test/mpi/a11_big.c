@@ -1,5 +1,8 @@
 /* A11: gets far larger or far more numerous than any cache: correct data, never an error.
  * test: for=osc ranks=2 transport=shm,tcp limit=90
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "test.h"
 

@@ -1,8 +1,11 @@
 /* A12: 100,000 gets outstanding at once, none lost, none mixed up.
  * test: for=osc ranks=2 transport=shm,tcp limit=120
  *
- * Distinct words, then the same word over and over, then with some MPI_Rget among them; the window changes in between.
- * (200 of those: a12_many_rgets says why.)
+ * Distinct words, then the same word over and over, then with some MPI_Rget among them; the window
+ * changes in between. (200 of those: a12_many_rgets says why.)
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "test.h"
 

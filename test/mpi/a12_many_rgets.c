@@ -1,5 +1,8 @@
 /* A12: thousands of MPI_Rget outstanding at once.
  * test: for=osc ranks=2 transport=shm,tcp limit=60
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "test.h"
 
@@ -14,7 +17,8 @@ int main(int argc, char **argv)
 
     test_init(&argc, &argv);
     if (0x0500 == test_openmpi() && NULL != tls && NULL != strstr(tls, "tcp")) {
-        /* Each starts a flush of the whole UCX worker, which counts its endpoint's references in 8 bits. */
+        /* Each starts a flush of the whole UCX worker, which counts its endpoint's references in 8
+         * bits. */
         test_skip("osc/ucx of Open MPI 5.0 aborts in UCX with more than 254 MPI_Rget outstanding");
     }
     buf = malloc(N * sizeof(int));

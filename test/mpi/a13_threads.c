@@ -1,18 +1,31 @@
-/* A13: MPI_THREAD_MULTIPLE: four threads per rank get, put and flush on the same windows at the same time.
+/* A13: MPI_THREAD_MULTIPLE: four threads per rank get, put and flush on the same windows at the
+ * same time.
+ *
  * test: for=osc ranks=2,3 transport=shm,tcp limit=30 threads=4 cflags="-pthread"
  *
- * Two windows. The first part of each is never written: everybody reads it. The rest has one place per origin and thread,
- * written and read back by that thread alone.
+ * Two windows. The first part of each is never written: everybody reads it. The rest has one place
+ * per origin and thread, written and read back by that thread alone.
  *
- * Plain osc/ucx of 5.0 stands on weak feet here. It crashes in opal_common_ucx_ctx_flush when one thread ends while others
- * flush, so the threads end together; over TCP it then waits for ever in MPI_Win_free (ucp_ep_destroy of a worker that
- * nobody progresses), so that is skipped. osc_ucx_enable_wpool_thread_multiple=0 is no way out: UCX aborts because two
- * threads progress one worker.
+ * Plain osc/ucx of 5.0 stands on weak feet here. It crashes in opal_common_ucx_ctx_flush when one
+ * thread ends while others flush, so the threads end together; over TCP it then waits for ever in
+ * MPI_Win_free (ucp_ep_destroy of a worker that nobody progresses), so that is skipped.
+ * osc_ucx_enable_wpool_thread_multiple=0 is no way out: UCX aborts because two threads progress one
+ * worker.
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "test.h"
 #include <pthread.h>
 
-enum { THREADS = 4, RO = 1024, PLACE = 16, ROUNDS = 150, MAX_RANKS = 4, N = RO + MAX_RANKS * THREADS * PLACE };
+enum {
+    THREADS = 4,
+    RO = 1024,
+    PLACE = 16,
+    ROUNDS = 150,
+    MAX_RANKS = 4,
+    N = RO + MAX_RANKS * THREADS * PLACE
+};
 
 static MPI_Win win[2];
 static int bad[THREADS];
@@ -60,7 +73,8 @@ int main(int argc, char **argv)
 
     test_init_thread(&argc, &argv, MPI_THREAD_MULTIPLE);
     if (0x0500 == test_openmpi() && NULL != tls && NULL != strstr(tls, "tcp")) {
-        test_skip("osc/ucx of Open MPI 5.0 waits for ever in MPI_Win_free over TCP when several threads used the window");
+        test_skip("osc/ucx of Open MPI 5.0 waits for ever in MPI_Win_free over TCP when several "
+                  "threads used the window");
     }
     win[0] = test_win_make(mine, sizeof(mine), sizeof(int), &base[0]);
     win[1] = test_win_make(NULL, sizeof(mine), sizeof(int), &base[1]);

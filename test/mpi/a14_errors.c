@@ -1,8 +1,13 @@
-/* A14: errors have the classes that osc/ucx gives, also for bytes that were read before (and might be cached).
+/* A14: errors have the classes that osc/ucx gives, also for bytes that were read before (and might
+ * be cached).
+ *
  * test: for=osc ranks=2 transport=shm,tcp limit=60 compare=osc:ucx
  *
- * Rank 0 prints the class of each call; the runner compares with a run of plain osc/ucx. What the MPI standard demands is
- * checked here too.
+ * Rank 0 prints the class of each call; the runner compares with a run of plain osc/ucx. What the
+ * MPI standard demands is checked here too.
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "test.h"
 
@@ -38,7 +43,8 @@ static void access_calls(MPI_Win win, int t)
     CHECK(0x55555555 == buf[0], "%s: a refused get wrote %x", what, (unsigned) buf[0]);
     TRY(MPI_Put(twin, 1, MPI_INT, t, 0, 1, MPI_INT, win), MPI_ERR_RMA_SYNC);
     TRY(MPI_Accumulate(twin, 1, MPI_INT, t, 0, 1, MPI_INT, MPI_SUM, win), MPI_ERR_RMA_SYNC);
-    TRY(MPI_Get_accumulate(twin, 1, MPI_INT, buf, 1, MPI_INT, t, 0, 1, MPI_INT, MPI_SUM, win), MPI_ERR_RMA_SYNC);
+    TRY(MPI_Get_accumulate(twin, 1, MPI_INT, buf, 1, MPI_INT, t, 0, 1, MPI_INT, MPI_SUM, win),
+        MPI_ERR_RMA_SYNC);
     TRY(MPI_Fetch_and_op(twin, &old, MPI_INT, t, 0, MPI_SUM, win), MPI_ERR_RMA_SYNC);
     TRY(MPI_Compare_and_swap(twin, twin, &old, MPI_INT, t, 0, win), MPI_ERR_RMA_SYNC);
     TRY(MPI_Rget(buf, 4, MPI_INT, t, 0, 4, MPI_INT, win, &req), MPI_ERR_RMA_SYNC);
@@ -73,7 +79,7 @@ static void arguments(MPI_Win win, int t)
 
 int main(int argc, char **argv)
 {
-    int base[8] = { 0 }, other;
+    int base[8] = {0}, other;
     MPI_Win win = MPI_WIN_NULL, bad = MPI_WIN_NULL;
     MPI_Group world, peer;
 

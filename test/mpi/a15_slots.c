@@ -1,7 +1,12 @@
-/* A15: a slot of the window's function table is NULL exactly when the inner component's is, for every kind of window.
+/* A15: a slot of the window's function table is NULL exactly when the inner component's is, for
+ * every kind of window.
+ *
  * test: for=osc ranks=2 transport=shm limit=60 devel=yes compare=osc:ucx
  *
  * Prints one line per kind of window; the runner compares with plain osc/ucx.
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "ompi_config.h"
 #include "ompi/mca/osc/osc.h"
@@ -9,11 +14,12 @@
 
 #include "test.h"
 
-#define SLOTS(S)                                                                                                     \
-    S(win_shared_query) S(win_attach) S(win_detach) S(free) S(put) S(get) S(accumulate) S(compare_and_swap)          \
-    S(fetch_and_op) S(get_accumulate) S(rput) S(rget) S(raccumulate) S(rget_accumulate) S(fence) S(start)            \
-    S(complete) S(post) S(wait) S(test) S(lock) S(unlock) S(lock_all) S(unlock_all) S(sync) S(flush) S(flush_all)    \
-    S(flush_local) S(flush_local_all)
+#define SLOTS(S)                                                                                \
+    S(win_shared_query)                                                                         \
+    S(win_attach) S(win_detach) S(free) S(put) S(get) S(accumulate) S(compare_and_swap)         \
+        S(fetch_and_op) S(get_accumulate) S(rput) S(rget) S(raccumulate) S(rget_accumulate)     \
+            S(fence) S(start) S(complete) S(post) S(wait) S(test) S(lock) S(unlock) S(lock_all) \
+                S(unlock_all) S(sync) S(flush) S(flush_all) S(flush_local) S(flush_local_all)
 
 #define COUNT(name) +1
 _Static_assert((0 SLOTS(COUNT)) * sizeof(void (*)(void)) == sizeof(ompi_osc_base_module_t),
@@ -25,7 +31,9 @@ static void report(const char *kind, MPI_Win win)
 
     if (0 == test_rank) {
         printf("%s: NULL:", kind);
-#define PRINT(name) if (NULL == module->osc_##name) printf(" " #name);
+#define PRINT(name)                 \
+    if (NULL == module->osc_##name) \
+        printf(" " #name);
         SLOTS(PRINT)
         printf("\n");
     }

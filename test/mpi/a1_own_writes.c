@@ -1,8 +1,14 @@
-/* A1: after an own put, accumulate or atomic to a target, no get is served from bytes fetched before it.
+/* A1: after an own put, accumulate or atomic to a target, no get is served from bytes fetched
+ * before it.
+ *
  * test: for=osc ranks=2,3 transport=shm,tcp limit=60
  *
- * One lock_all epoch. get x; write x in one of eight ways; get x again, also with another size and from one byte range
- * that only overlaps. With three ranks the write goes to one target and both are read.
+ * One lock_all epoch. get x; write x in one of eight ways; get x again, also with another size and
+ * from one byte range that only overlaps. With three ranks the write goes to one target and both
+ * are read.
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "test.h"
 
@@ -27,10 +33,12 @@ static void write_one(MPI_Win win, int way, int t, int at, long now, long next)
         OK(MPI_Raccumulate(&delta, 1, MPI_LONG, t, at, 1, MPI_LONG, MPI_SUM, win, &req));
         break;
     case 4:
-        OK(MPI_Get_accumulate(&next, 1, MPI_LONG, &got, 1, MPI_LONG, t, at, 1, MPI_LONG, MPI_REPLACE, win));
+        OK(MPI_Get_accumulate(&next, 1, MPI_LONG, &got, 1, MPI_LONG, t, at, 1, MPI_LONG,
+                              MPI_REPLACE, win));
         break;
     case 5:
-        OK(MPI_Rget_accumulate(&delta, 1, MPI_LONG, &got, 1, MPI_LONG, t, at, 1, MPI_LONG, MPI_SUM, win, &req));
+        OK(MPI_Rget_accumulate(&delta, 1, MPI_LONG, &got, 1, MPI_LONG, t, at, 1, MPI_LONG, MPI_SUM,
+                               win, &req));
         break;
     case 6:
         OK(MPI_Fetch_and_op(&delta, &got, MPI_LONG, t, at, MPI_SUM, win));
@@ -65,8 +73,9 @@ static void origin(MPI_Win win)
                 OK(MPI_Get(got, n, MPI_LONG, r, from, n, MPI_LONG, win));
                 OK(MPI_Win_flush(r, win));
                 for (int i = 0; i < n; ++i) {
-                    CHECK(model[r][from + i] == got[i], "round %d, pass %d, target %d: [%d] = %ld, wanted %ld", round,
-                          pass, r, from + i, got[i], model[r][from + i]);
+                    CHECK(model[r][from + i] == got[i],
+                          "round %d, pass %d, target %d: [%d] = %ld, wanted %ld", round, pass, r,
+                          from + i, got[i], model[r][from + i]);
                 }
             }
         }

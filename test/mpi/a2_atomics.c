@@ -1,8 +1,12 @@
 /* A2: atomics read and change the target, never a cached copy.
  * test: for=osc ranks=2,4 transport=shm,tcp limit=60
  *
- * All ranks count in rank 0's window at the same time; each reads the counter with a plain get in between. Every value
- * must be given out exactly once, and a swap lock must keep everybody else out.
+ * All ranks count in rank 0's window at the same time; each reads the counter with a plain get in
+ * between. Every value must be given out exactly once, and a swap lock must keep everybody else
+ * out.
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "test.h"
 
@@ -27,7 +31,8 @@ int main(int argc, char **argv)
         OK(MPI_Fetch_and_op(&one, &seen[round], MPI_LONG, 0, 0, MPI_SUM, win));
         OK(MPI_Win_flush(0, win));
         CHECK(seen[round] >= plain, "counted %ld after reading %ld", seen[round], plain);
-        OK(MPI_Get_accumulate(NULL, 0, MPI_LONG, &noop, 1, MPI_LONG, 0, 0, 1, MPI_LONG, MPI_NO_OP, win));
+        OK(MPI_Get_accumulate(NULL, 0, MPI_LONG, &noop, 1, MPI_LONG, 0, 0, 1, MPI_LONG, MPI_NO_OP,
+                              win));
         OK(MPI_Win_flush(0, win));
         CHECK(noop > seen[round], "MPI_NO_OP read %ld after counting %ld", noop, seen[round]);
         OK(MPI_Fetch_and_op(NULL, &again, MPI_LONG, 0, 0, MPI_NO_OP, win));
@@ -63,7 +68,8 @@ int main(int argc, char **argv)
     taken = calloc(test_size, ROUNDS);
     OK(MPI_Allgather(seen, ROUNDS, MPI_LONG, all, ROUNDS, MPI_LONG, MPI_COMM_WORLD));
     for (int i = 0; i < ROUNDS * test_size; ++i) {
-        CHECK(all[i] >= 0 && all[i] < ROUNDS * test_size && !taken[all[i]]++, "value %ld given out twice", all[i]);
+        CHECK(all[i] >= 0 && all[i] < ROUNDS * test_size && !taken[all[i]]++,
+              "value %ld given out twice", all[i]);
     }
     free(all);
     free(taken);

@@ -1,8 +1,13 @@
-/* A3: completion is per target: flush(t) and unlock(t) complete the gets from t, and those from others still arrive.
+/* A3: completion is per target: flush(t) and unlock(t) complete the gets from t, and those from
+ * others still arrive.
+ *
  * test: for=osc ranks=3,4 transport=shm,tcp limit=60
  *
- * Gets from all targets are issued together and completed one target after the other; only then is each buffer looked
- * at. Targets change their bytes each round.
+ * Gets from all targets are issued together and completed one target after the other; only then is
+ * each buffer looked at. Targets change their bytes each round.
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "test.h"
 

@@ -1,5 +1,10 @@
-/* A4: flush_local and flush_local_all complete gets: the data is there and the buffer may be used again.
+/* A4: flush_local and flush_local_all complete gets: the data is there and the buffer may be used
+ * again.
+ *
  * test: for=osc ranks=2,3 transport=shm,tcp limit=60
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "test.h"
 
@@ -19,7 +24,8 @@ int main(int argc, char **argv)
         test_barrier();
         OK(MPI_Win_lock_all(0, win));
         for (int round = 0; round < 60; ++round) {
-            int t = (test_rank + 1 + round % (test_size - 1)) % test_size, from = 13 * round, n = N - from;
+            int t = (test_rank + 1 + round % (test_size - 1)) % test_size, from = 13 * round,
+                n = N - from;
 
             memset(buf, 0x55, sizeof(buf));
             OK(MPI_Get(buf, n, MPI_INT, t, from, n, MPI_INT, win));
@@ -36,7 +42,8 @@ int main(int argc, char **argv)
             OK(MPI_Win_flush_local(t, win));
             buf[n - 1] = -1;
             OK(MPI_Win_flush(t, win));
-            CHECK(10000 * t == buf[0] && (1 == n || -1 == buf[n - 1]), "round %d: %d %d", round, buf[0], buf[n - 1]);
+            CHECK(10000 * t == buf[0] && (1 == n || -1 == buf[n - 1]), "round %d: %d %d", round,
+                  buf[0], buf[n - 1]);
         }
         OK(MPI_Win_unlock_all(win));
         OK(MPI_Win_free(&win));

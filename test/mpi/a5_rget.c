@@ -1,5 +1,10 @@
-/* A5: MPI_Rget: when its request is complete the data is in the buffer, for the first and every later time.
+/* A5: MPI_Rget: when its request is complete the data is in the buffer, for the first and every
+ * later time.
+ *
  * test: for=osc ranks=2,3 transport=shm,tcp limit=60
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "test.h"
 
@@ -13,7 +18,8 @@ static int value(int round, int rank, int i)
 static void check(const int *got, int round, int t, int from, int n)
 {
     for (int i = 0; i < n; ++i) {
-        CHECK(value(round, t, from + i) == got[i], "round %d, target %d: [%d] = %d", round, t, from + i, got[i]);
+        CHECK(value(round, t, from + i) == got[i], "round %d, target %d: [%d] = %d", round, t,
+              from + i, got[i]);
     }
 }
 

@@ -1,8 +1,14 @@
-/* A6: several gets of the same bytes outstanding together: each buffer is filled when its target is completed.
+/* A6: several gets of the same bytes outstanding together: each buffer is filled when its target is
+ * completed.
+ *
  * test: for=osc ranks=2,3 transport=shm,tcp limit=60
  *
- * Equal, contained, containing and merely overlapping ranges, from one target and from the same displacement of
- * another; also one with the MPI_IN_PLACE-like twist that origin buffers are neighbours of each other.
+ * Equal, contained, containing and merely overlapping ranges, from one target and from the same
+ * displacement of another; also one with the MPI_IN_PLACE-like twist that origin buffers are
+ * neighbours of each other.
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "test.h"
 
@@ -12,8 +18,8 @@ int main(int argc, char **argv)
 {
     static const struct {
         int from, n;
-    } range[K] = { { 0, N },       { 0, N },   { 0, 1 },       { 0, N / 2 },   { N / 2, N / 2 }, { 100, 300 },
-                   { 250, 300 },   { 5, 1 },   { N - 1, 1 },   { 0, N },       { 400, 1 },       { 100, 300 } };
+    } range[K] = {{0, N},     {0, N}, {0, 1},     {0, N / 2}, {N / 2, N / 2}, {100, 300},
+                  {250, 300}, {5, 1}, {N - 1, 1}, {0, N},     {400, 1},       {100, 300}};
     int mine[N], *base, total = 0, *buf;
 
     test_init(&argc, &argv);
@@ -38,7 +44,8 @@ int main(int argc, char **argv)
             memset(buf, 0x55, sizeof(int) * total * test_size);
             for (int k = 0; k < K; ++k) {
                 for (int t = 0; t < test_size; ++t) {
-                    OK(MPI_Get(buf + at, range[k].n, MPI_INT, t, range[k].from, range[k].n, MPI_INT, win));
+                    OK(MPI_Get(buf + at, range[k].n, MPI_INT, t, range[k].from, range[k].n, MPI_INT,
+                               win));
                     at += range[k].n;
                 }
             }
@@ -52,7 +59,8 @@ int main(int argc, char **argv)
                 for (int t = 0; t < test_size; ++t) {
                     for (int i = 0; i < range[k].n; ++i) {
                         int want = 100000 * round + 10000 * t + range[k].from + i;
-                        CHECK(want == buf[at + i], "round %d, get %d, target %d: [%d] = %d", round, k, t, i, buf[at + i]);
+                        CHECK(want == buf[at + i], "round %d, get %d, target %d: [%d] = %d", round,
+                              k, t, i, buf[at + i]);
                     }
                     at += range[k].n;
                 }

@@ -1,8 +1,14 @@
-/* A7: a get is decided on bytes: target, its own disp_unit, displacement, length; not on how they are written down.
+/* A7: a get is decided on bytes: target, its own disp_unit, displacement, length; not on how they
+ * are written down.
+ *
  * test: for=osc ranks=2,3,4 transport=shm,tcp limit=60
  *
- * Each rank has its own disp_unit. One epoch, many gets: the same bytes under other types, fewer and more bytes at one
- * address, overlaps, the same displacement at other targets, in a fixed order and in a pseudo-random one.
+ * Each rank has its own disp_unit. One epoch, many gets: the same bytes under other types, fewer
+ * and more bytes at one address, overlaps, the same displacement at other targets, in a fixed order
+ * and in a pseudo-random one.
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "test.h"
 
@@ -13,7 +19,8 @@ static unsigned char value(int round, int rank, int at)
     return (unsigned char) (at * 7 + (at >> 8) * 3 + rank * 31 + round * 101);
 }
 
-static void get_and_check(MPI_Win win, int round, int t, int at, int n, MPI_Datatype type, int complete)
+static void get_and_check(MPI_Win win, int round, int t, int at, int n, MPI_Datatype type,
+                          int complete)
 {
     unsigned char buf[BYTES + 16];
     int size, unit = 1 << t;
@@ -28,18 +35,20 @@ static void get_and_check(MPI_Win win, int round, int t, int at, int n, MPI_Data
         OK(MPI_Win_flush_all(win));
     }
     for (int i = 0; i < n; ++i) {
-        CHECK(value(round, t, at + i) == buf[8 + i], "round %d, target %d, %d bytes at %d: byte %d is %d, wanted %d", round,
-              t, n, at, i, buf[8 + i], value(round, t, at + i));
+        CHECK(value(round, t, at + i) == buf[8 + i],
+              "round %d, target %d, %d bytes at %d: byte %d is %d, wanted %d", round, t, n, at, i,
+              buf[8 + i], value(round, t, at + i));
     }
     for (int i = 0; i < 8; ++i) {
-        CHECK(0xa5 == buf[i] && 0xa5 == buf[8 + n + i], "target %d, %d bytes at %d: written outside", t, n, at);
+        CHECK(0xa5 == buf[i] && 0xa5 == buf[8 + n + i],
+              "target %d, %d bytes at %d: written outside", t, n, at);
     }
 }
 
 int main(int argc, char **argv)
 {
-    static const int sizes[] = { 64, 8, 64, 256, 128, 1024, 16, 2048, BYTES - 64, 8 };
-    MPI_Datatype types[] = { MPI_BYTE, MPI_INT, MPI_DOUBLE, MPI_SHORT };
+    static const int sizes[] = {64, 8, 64, 256, 128, 1024, 16, 2048, BYTES - 64, 8};
+    MPI_Datatype types[] = {MPI_BYTE, MPI_INT, MPI_DOUBLE, MPI_SHORT};
     unsigned char mine[BYTES], *base;
     unsigned seed = 12345;
 

@@ -1,8 +1,12 @@
 /* A7: displacements and byte addresses of more than 32 bits are told apart.
  * test: for=osc ranks=2 transport=shm,tcp limit=60
  *
- * A window of 9 GiB of untouched (so never backed) memory with marks whose addresses agree in their low 32 bits; reached
- * with disp_unit 1 (64-bit displacement) and 4096 (small displacement, large byte address).
+ * A window of 9 GiB of untouched (so never backed) memory with marks whose addresses agree in their
+ * low 32 bits; reached with disp_unit 1 (64-bit displacement) and 4096 (small displacement, large
+ * byte address).
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "test.h"
 #include <sys/mman.h>
@@ -12,7 +16,8 @@
 
 int main(int argc, char **argv)
 {
-    static const MPI_Aint at[] = { 0, 4 * GIB, 8 * GIB, GIB, 5 * GIB, 9 * GIB - 4096, 4 * GIB - 4096 };
+    static const MPI_Aint at[] = {0,       4 * GIB,        8 * GIB,       GIB,
+                                  5 * GIB, 9 * GIB - 4096, 4 * GIB - 4096};
     enum { N = sizeof(at) / sizeof(at[0]) };
     char *base;
     int fine, all;
@@ -20,7 +25,8 @@ int main(int argc, char **argv)
     test_init(&argc, &argv);
     /* A real RDMA device would pin all of it. */
     fine = 0 != access("/sys/class/infiniband", F_OK);
-    base = mmap(NULL, 9 * GIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    base = mmap(NULL, 9 * GIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                -1, 0);
     fine = fine && MAP_FAILED != base;
     OK(MPI_Allreduce(&fine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
     if (!all) {
@@ -44,7 +50,8 @@ int main(int argc, char **argv)
             OK(MPI_Win_fence(0, win));
             for (int i = 0; i < N; ++i) {
                 for (int t = 0; t < 2; ++t) {
-                    CHECK(1000 * unit + 100 * t + i == got[t][i], "unit %d, target %d, mark %d: %ld", unit, t, i, got[t][i]);
+                    CHECK(1000 * unit + 100 * t + i == got[t][i],
+                          "unit %d, target %d, mark %d: %ld", unit, t, i, got[t][i]);
                 }
             }
         }

@@ -1,8 +1,13 @@
-/* A8: origin and target datatypes are honoured on get and put; gaps are never written, on either side.
+/* A8: origin and target datatypes are honoured on get and put; gaps are never written, on either
+ * side.
+ *
  * test: for=osc ranks=2 transport=shm,tcp limit=60
  *
- * Each layout moves 24 longs; every pair (origin layout, target layout) is got twice in one epoch, then put, and every
- * byte of both sides is compared with a model made by packing and unpacking.
+ * Each layout moves 24 longs; every pair (origin layout, target layout) is got twice in one epoch,
+ * then put, and every byte of both sides is compared with a model made by packing and unpacking.
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "test.h"
 #include <stddef.h>
@@ -33,10 +38,12 @@ static void make(int n, const char *name, MPI_Datatype type, int count)
 
 static void make_layouts(void)
 {
-    int lens[4] = { 1, 5, 2, 4 }, places[4] = { 40, 0, 12, 20 }, sizes[2] = { 8, 9 }, part[2] = { 4, 6 }, first[2] = { 2, 1 };
-    int ones[2] = { 1, 1 };
-    MPI_Aint bytes[4] = { 800, 16, 400, 600 }, fields[2] = { offsetof(struct pair, a), offsetof(struct pair, b) };
-    MPI_Datatype longs[2] = { MPI_LONG, MPI_LONG }, t, u;
+    int lens[4] = {1, 5, 2, 4}, places[4] = {40, 0, 12, 20}, sizes[2] = {8, 9}, part[2] = {4, 6},
+        first[2] = {2, 1};
+    int ones[2] = {1, 1};
+    MPI_Aint bytes[4] = {800, 16, 400, 600},
+             fields[2] = {offsetof(struct pair, a), offsetof(struct pair, b)};
+    MPI_Datatype longs[2] = {MPI_LONG, MPI_LONG}, t, u;
 
     make(0, "contiguous", MPI_LONG, ITEMS);
     OK(MPI_Type_vector(8, 3, 7, MPI_LONG, &t));
@@ -65,7 +72,8 @@ static void model(long *dst, int d, const long *src, int s)
 
     OK(MPI_Pack(src, layout[s].count, layout[s].type, packed, sizeof(packed), &at, MPI_COMM_SELF));
     at = 0;
-    OK(MPI_Unpack(packed, sizeof(packed), &at, dst, layout[d].count, layout[d].type, MPI_COMM_SELF));
+    OK(MPI_Unpack(packed, sizeof(packed), &at, dst, layout[d].count, layout[d].type,
+                  MPI_COMM_SELF));
 }
 
 static void fill(long *a, long start)
@@ -78,8 +86,8 @@ static void fill(long *a, long start)
 static void compare(const long *got, const long *want, const char *what, int o, int t)
 {
     for (int i = 0; i < SPAN; ++i) {
-        CHECK(want[i] == got[i], "%s, origin %s, target %s: [%d] = %ld, wanted %ld", what, layout[o].name, layout[t].name, i,
-              got[i], want[i]);
+        CHECK(want[i] == got[i], "%s, origin %s, target %s: [%d] = %ld, wanted %ld", what,
+              layout[o].name, layout[t].name, i, got[i], want[i]);
     }
 }
 
@@ -101,7 +109,8 @@ int main(int argc, char **argv)
 
             for (int k = 0; k < 2; ++k) {
                 fill(buf[k], -5000);
-                OK(MPI_Get(buf[k], layout[o].count, layout[o].type, 1, 0, layout[t].count, layout[t].type, win));
+                OK(MPI_Get(buf[k], layout[o].count, layout[o].type, 1, 0, layout[t].count,
+                           layout[t].type, win));
             }
             OK(MPI_Win_flush(1, win));
             fill(want, -5000);
@@ -110,7 +119,8 @@ int main(int argc, char **argv)
             compare(buf[1], want, "second get", o, t);
 
             fill(buf[0], 100000 + 1000 * pair);
-            OK(MPI_Put(buf[0], layout[o].count, layout[o].type, 1, 0, layout[t].count, layout[t].type, win));
+            OK(MPI_Put(buf[0], layout[o].count, layout[o].type, 1, 0, layout[t].count,
+                       layout[t].type, win));
             OK(MPI_Win_flush(1, win));
             model(remote, t, buf[0], o);
             OK(MPI_Get(back, SPAN, MPI_LONG, 1, 0, SPAN, MPI_LONG, win));

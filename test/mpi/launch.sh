@@ -1,4 +1,7 @@
 # shellcheck shell=bash disable=SC2034
+# Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+# SPDX-License-Identifier: BSD-3-Clause
+#
 # Sourced by test/mpi/run, test/mpi/selection and test/suites/mpich: which Open MPI, how it is called, and runs
 # that end in time and leave nothing behind.
 #

@@ -1,7 +1,12 @@
-/* For test/mpi/selection: makes one window of each kind and prints how that went; no test by itself.
+/* For test/mpi/selection: makes one window of each kind and prints how that went; no test by
+ * itself.
  *
- * One line per kind: "create: ok" or "create: error class N"; with -DDEVEL (developer headers) and components that are
- * DSOs also the file that serves MPI_Get. Then the libraries of one-sided communication that are loaded, ours left out.
+ * One line per kind: "create: ok" or "create: error class N"; with -DDEVEL (developer headers) and
+ * components that are DSOs also the file that serves MPI_Get. Then the libraries of one-sided
+ * communication that are loaded, ours left out.
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifdef DEVEL
 #define _GNU_SOURCE
@@ -18,7 +23,8 @@ static const char *server(MPI_Win win)
     Dl_info info;
     const char *name;
 
-    if (0 != dladdr((void *) ((struct ompi_win_t *) win)->w_osc_module->osc_get, &info) && NULL != info.dli_fname) {
+    if (0 != dladdr((void *) ((struct ompi_win_t *) win)->w_osc_module->osc_get, &info)
+        && NULL != info.dli_fname) {
         name = strrchr(info.dli_fname, '/');
         name = NULL == name ? info.dli_fname : name + 1;
         if (0 == strncmp(name, "mca_osc_", 8)) {
@@ -37,7 +43,8 @@ static void report(const char *kind, int rc, MPI_Win *win)
     MPI_Error_class(rc, &class);
     if (MPI_SUCCESS != rc) {
         if (0 == test_rank) {
-            printf("%s: error class %d%s\n", kind, class, MPI_ERR_WIN == class ? " (MPI_ERR_WIN)" : "");
+            printf("%s: error class %d%s\n", kind, class,
+                   MPI_ERR_WIN == class ? " (MPI_ERR_WIN)" : "");
         }
         return;
     }
@@ -61,7 +68,8 @@ static void libraries(void)
     while (NULL != maps && NULL != fgets(line, sizeof(line), maps) && n < 64) {
         char *name = strrchr(line, '/');
         int known = 0;
-        if (NULL == name || (NULL == strstr(name, "mca_osc_") && NULL == strstr(name, "libuc")) || NULL != strstr(name, "cached")) {
+        if (NULL == name || (NULL == strstr(name, "mca_osc_") && NULL == strstr(name, "libuc"))
+            || NULL != strstr(name, "cached")) {
             continue;
         }
         name[strcspn(name, "\n")] = '\0';
@@ -89,10 +97,12 @@ int main(int argc, char **argv)
     MPI_Win win = MPI_WIN_NULL;
 
     test_init(&argc, &argv);
-    report("create", MPI_Win_create(memory, sizeof(memory), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win), &win);
+    report("create", MPI_Win_create(memory, sizeof(memory), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win),
+           &win);
     report("allocate", MPI_Win_allocate(64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win), &win);
     report("dynamic", MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win), &win);
-    report("shared", MPI_Win_allocate_shared(64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win), &win);
+    report("shared", MPI_Win_allocate_shared(64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win),
+           &win);
     if (0 == test_rank) {
         libraries();
     }

@@ -1,8 +1,13 @@
-/* S1: a fence epoch sees what the target held when the epoch opened; the closing fence ends that view.
+/* S1: a fence epoch sees what the target held when the epoch opened; the closing fence ends that
+ * view.
+ *
  * test: for=osc ranks=2,4 transport=shm,tcp limit=60
  *
- * Every epoch reads the same bytes twice (a cache may serve the second read) and the target changes them between
- * epochs, by a local store or by a third process's put.
+ * Every epoch reads the same bytes twice (a cache may serve the second read) and the target changes
+ * them between epochs, by a local store or by a third process's put.
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "test.h"
 
@@ -24,7 +29,8 @@ static void epochs(MPI_Win win, long *base)
         OK(MPI_Get(b, N, MPI_LONG, right, 0, N, MPI_LONG, win));
         OK(MPI_Win_fence(0, win));
         for (int i = 0; i < N; ++i) {
-            CHECK(1000000L * round + 1000L * right + i == a[i], "round %d, a[%d] = %ld", round, i, a[i]);
+            CHECK(1000000L * round + 1000L * right + i == a[i], "round %d, a[%d] = %ld", round, i,
+                  a[i]);
             CHECK(a[i] == b[i], "round %d, b[%d] = %ld", round, i, b[i]);
         }
 
@@ -38,7 +44,8 @@ static void epochs(MPI_Win win, long *base)
         OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
         for (int i = 0; i < N; ++i) {
             long want = -(1000000L * round + 1000L * left + i);
-            CHECK(want == a[i], "round %d, after the put a[%d] = %ld, wanted %ld", round, i, a[i], want);
+            CHECK(want == a[i], "round %d, after the put a[%d] = %ld, wanted %ld", round, i, a[i],
+                  want);
         }
         test_barrier();
     }

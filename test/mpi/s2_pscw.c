@@ -1,8 +1,14 @@
-/* S2: a start/complete epoch sees the target's bytes of that epoch; MPI_Win_complete ends the view, per target.
+/* S2: a start/complete epoch sees the target's bytes of that epoch; MPI_Win_complete ends the view,
+ * per target.
+ *
  * test: for=osc ranks=3,4 transport=shm,tcp limit=60
  *
- * Rank 0 reads from all others; they change their bytes between epochs. In every second round the group of the
- * access epoch leaves the last rank out: its next epoch must not see the bytes of two rounds ago.
+ * Rank 0 reads from all others; they change their bytes between epochs. In every second round the
+ * group of the access epoch leaves the last rank out: its next epoch must not see the bytes of two
+ * rounds ago.
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "test.h"
 
@@ -27,17 +33,19 @@ static void origin(MPI_Win win, MPI_Group group, int last, int round)
     OK(MPI_Win_complete(win));
     for (int t = 1; t <= last; ++t) {
         for (int i = 0; i < N; ++i) {
-            CHECK(value(round, t, i) == got[t][i], "round %d, target %d, [%d] = %d", round, t, i, got[t][i]);
+            CHECK(value(round, t, i) == got[t][i], "round %d, target %d, [%d] = %d", round, t, i,
+                  got[t][i]);
         }
     }
     for (int i = 0; i < N - 10; ++i) {
-        CHECK(value(round, 1, i + 5) == again[i], "round %d, inner range [%d] = %d", round, i, again[i]);
+        CHECK(value(round, 1, i + 5) == again[i], "round %d, inner range [%d] = %d", round, i,
+              again[i]);
     }
 }
 
 int main(int argc, char **argv)
 {
-    int mine[N], *base, zero = 0, ranks[4] = { 1, 2, 3, 4 };
+    int mine[N], *base, zero = 0, ranks[4] = {1, 2, 3, 4};
     MPI_Group world, first, some, all;
 
     test_init(&argc, &argv);

@@ -1,8 +1,13 @@
-/* S3: in a passive target epoch another process may change a byte and say so by any message; the next get sees it.
+/* S3: in a passive target epoch another process may change a byte and say so by any message; the
+ * next get sees it.
+ *
  * test: for=osc ranks=2,3 transport=shm,tcp limit=60
  *
- * The epoch (lock_all, or one lock) stays open all the time; the news comes as a plain message, a barrier, or a value
- * written into the reader's own window.
+ * The epoch (lock_all, or one lock) stays open all the time; the news comes as a plain message, a
+ * barrier, or a value written into the reader's own window.
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "test.h"
 
@@ -55,7 +60,8 @@ static void exclusive_turns(MPI_Win win)
                 OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win));
                 OK(MPI_Get(&n, 1, MPI_LONG, 1, 100, 1, MPI_LONG, win));
                 OK(MPI_Win_flush(1, win));
-                CHECK((long) round * test_size + turn == n, "round %d, turn %d: %ld", round, turn, n);
+                CHECK((long) round * test_size + turn == n, "round %d, turn %d: %ld", round, turn,
+                      n);
                 next = n + 1;
                 OK(MPI_Put(&next, 1, MPI_LONG, 1, 100, 1, MPI_LONG, win));
                 OK(MPI_Win_unlock(1, win));

@@ -1,8 +1,11 @@
 /* S4: a polling loop "get; flush" always reads the target's present value.
  * test: for=osc ranks=2,3 transport=shm,tcp limit=60
  *
- * Nobody sends a message: the flag itself is the news. It is stored by the target, put by a third process, or got with
- * another size or through MPI_Rget on the way.
+ * Nobody sends a message: the flag itself is the news. It is stored by the target, put by a third
+ * process, or got with another size or through MPI_Rget on the way.
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "test.h"
 
@@ -10,7 +13,7 @@ enum { ROUNDS = 40 };
 
 static void poll_for(MPI_Win win, int want, int how)
 {
-    int got[4] = { -1, -1, -1, -1 };
+    int got[4] = {-1, -1, -1, -1};
     MPI_Request req;
 
     do {
@@ -47,8 +50,8 @@ int main(int argc, char **argv)
         memset(base, 0, sizeof(mine));
         test_barrier();
         OK(MPI_Win_lock_all(0, win));
-        /* osc/ucx takes the lock with atomics that its peers' progress serves, and a poller's "get; flush" that UCX finds
-           done at once makes none. */
+        /* osc/ucx takes the lock with atomics that its peers' progress serves, and a poller's "get;
+           flush" that UCX finds done at once makes none. */
         test_barrier();
         for (int round = 1; round <= ROUNDS; ++round) {
             if (0 == test_rank) {

@@ -1,9 +1,14 @@
 /*
- * What the small MPI test programs share: checks that name the line and the rank, one exit code for the job.
+ * What the small MPI test programs share: checks that name the line and the rank, one exit code for
+ * the job.
  *
- * A program prints nothing when it passes. Second line of its header comment:
+ * A program prints nothing when it passes. In the first lines of its header comment:
  *   test: for=osc ranks=2,4 transport=shm,tcp limit=60
- * (see "test/mpi/run --help" for all fields). Exit code 77, through test_skip(), means "cannot be tested here".
+ * (see "test/mpi/run --help" for all fields). Exit code 77, through test_skip(), means "cannot be
+ * tested here".
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef OMPI_LOCALITY_TEST_H
 #define OMPI_LOCALITY_TEST_H
@@ -16,29 +21,29 @@
 
 static int test_rank = -1, test_size, test_failures;
 
-#define CHECK(cond, ...)                                                                      \
-    do {                                                                                      \
-        if (!(cond)) {                                                                        \
-            test_fail(__FILE__, __LINE__, #cond, __VA_ARGS__);                                \
-        }                                                                                     \
+#define CHECK(cond, ...)                                       \
+    do {                                                       \
+        if (!(cond)) {                                         \
+            test_fail(__FILE__, __LINE__, #cond, __VA_ARGS__); \
+        }                                                      \
     } while (0)
 
 /* An MPI call that must succeed. */
-#define OK(call)                                                                              \
-    do {                                                                                      \
-        int rc_ = (call);                                                                     \
-        if (MPI_SUCCESS != rc_) {                                                             \
-            test_fatal(__FILE__, __LINE__, #call, rc_);                                       \
-        }                                                                                     \
+#define OK(call)                                        \
+    do {                                                \
+        int rc_ = (call);                               \
+        if (MPI_SUCCESS != rc_) {                       \
+            test_fatal(__FILE__, __LINE__, #call, rc_); \
+        }                                               \
     } while (0)
 
 /* An MPI call that must fail with this error class. */
-#define FAILS(call, wanted)                                                                   \
-    do {                                                                                      \
-        int rc_ = (call), class_ = -1;                                                        \
-        MPI_Error_class(rc_, &class_);                                                        \
-        CHECK((wanted) == class_, "%s: error class %d, wanted %d (" #wanted ")", #call,       \
-              class_, (wanted));                                                              \
+#define FAILS(call, wanted)                                                                     \
+    do {                                                                                        \
+        int rc_ = (call), class_ = -1;                                                          \
+        MPI_Error_class(rc_, &class_);                                                          \
+        CHECK((wanted) == class_, "%s: error class %d, wanted %d (" #wanted ")", #call, class_, \
+              (wanted));                                                                        \
     } while (0)
 
 __attribute__((unused, format(printf, 4, 5))) static void
@@ -57,8 +62,7 @@ test_fail(const char *file, int line, const char *what, const char *fmt, ...)
     fputc('\n', stderr);
 }
 
-__attribute__((unused)) static void
-test_fatal(const char *file, int line, const char *what, int rc)
+__attribute__((unused)) static void test_fatal(const char *file, int line, const char *what, int rc)
 {
     char text[MPI_MAX_ERROR_STRING] = "";
     int len;
@@ -70,8 +74,7 @@ test_fatal(const char *file, int line, const char *what, int rc)
 }
 
 /* Errors come back as codes, on communicators, and on windows made later with test_win(). */
-__attribute__((unused)) static void
-test_init_thread(int *argc, char ***argv, int wanted)
+__attribute__((unused)) static void test_init_thread(int *argc, char ***argv, int wanted)
 {
     int provided;
 
@@ -83,21 +86,19 @@ test_init_thread(int *argc, char ***argv, int wanted)
     CHECK(provided >= wanted, "thread level %d, wanted %d", provided, wanted);
 }
 
-__attribute__((unused)) static void
-test_init(int *argc, char ***argv)
+__attribute__((unused)) static void test_init(int *argc, char ***argv)
 {
     test_init_thread(argc, argv, MPI_THREAD_SINGLE);
 }
 
-__attribute__((unused)) static void
-test_win(MPI_Win win)
+__attribute__((unused)) static void test_win(MPI_Win win)
 {
     OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
 }
 
 /* Window of `bytes` on every rank, MPI_Win_create when `mine` is given, else MPI_Win_allocate. */
-__attribute__((unused)) static MPI_Win
-test_win_make(void *mine, MPI_Aint bytes, int disp_unit, void *base_out)
+__attribute__((unused)) static MPI_Win test_win_make(void *mine, MPI_Aint bytes, int disp_unit,
+                                                     void *base_out)
 {
     MPI_Win win;
 
@@ -111,15 +112,13 @@ test_win_make(void *mine, MPI_Aint bytes, int disp_unit, void *base_out)
     return win;
 }
 
-__attribute__((unused)) static void
-test_barrier(void)
+__attribute__((unused)) static void test_barrier(void)
 {
     OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
 /* Collective; every rank leaves with the same exit code. */
-__attribute__((unused)) static int
-test_done(void)
+__attribute__((unused)) static int test_done(void)
 {
     int all = 0;
 
@@ -129,8 +128,7 @@ test_done(void)
 }
 
 /* Collective. */
-__attribute__((unused)) static void
-test_skip(const char *why)
+__attribute__((unused)) static void test_skip(const char *why)
 {
     if (0 == test_rank) {
         printf("SKIP: %s\n", why);
@@ -142,8 +140,7 @@ test_skip(const char *why)
 }
 
 /* Release of the Open MPI that runs, not of the one compiled with: 0x0401, 0x0500, ... */
-__attribute__((unused)) static int
-test_openmpi(void)
+__attribute__((unused)) static int test_openmpi(void)
 {
     char text[MPI_MAX_LIBRARY_VERSION_STRING];
     const char *v;

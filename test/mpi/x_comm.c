@@ -1,9 +1,12 @@
 /* Windows on other communicators: ranks of the window are not ranks of the job.
  * test: for=osc ranks=3,4 transport=shm,tcp limit=60
  *
- * A window of all ranks stays alive meanwhile: osc/ucx of 5.0 flushes all endpoints it ever used, also those to ranks
- * outside of the window's group, and these answer only as long as they have some window (over TCP; it waits for ever in
- * MPI_Win_fence otherwise).
+ * A window of all ranks stays alive meanwhile: osc/ucx of 5.0 flushes all endpoints it ever used,
+ * also those to ranks outside of the window's group, and these answer only as long as they have
+ * some window (over TCP; it waits for ever in MPI_Win_fence otherwise).
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "test.h"
 
@@ -30,8 +33,8 @@ static void use(MPI_Comm comm, int id)
                 OK(MPI_Get(got, N, MPI_INT, t, 0, N, MPI_INT, win));
                 OK(MPI_Win_fence(0, win));
                 for (int i = 0; i < N; ++i) {
-                    CHECK(100000 * id + 10000 * round + 1000 * world[t] + i == got[i], "communicator %d, round %d, rank %d: [%d] = %d",
-                          id, round, t, i, got[i]);
+                    CHECK(100000 * id + 10000 * round + 1000 * world[t] + i == got[i],
+                          "communicator %d, round %d, rank %d: [%d] = %d", id, round, t, i, got[i]);
                 }
             }
         }

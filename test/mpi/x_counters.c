@@ -1,5 +1,10 @@
-/* The window's counters (MPI_T performance variables osc_cached_*): exact, per window, and safe after MPI_Win_free.
+/* The window's counters (MPI_T performance variables osc_cached_*): exact, per window, and safe
+ * after MPI_Win_free.
+ *
  * test: for=osc-cached ranks=2 transport=shm limit=60
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "test.h"
 
@@ -20,8 +25,8 @@ static int find(const char *wanted, int *class)
     for (int i = 0; i < n; ++i) {
         char name[256], text[1024];
         int name_len = sizeof(name), text_len = sizeof(text);
-        OK(MPI_T_pvar_get_info(i, name, &name_len, &verbosity, &type, &datatype, &enumtype, text, &text_len, &bind, &readonly,
-                               &continuous, &atomic));
+        OK(MPI_T_pvar_get_info(i, name, &name_len, &verbosity, &type, &datatype, &enumtype, text,
+                               &text_len, &bind, &readonly, &continuous, &atomic));
         if (0 == strcmp(name, wanted)) {
             CHECK(MPI_T_BIND_MPI_WIN == bind, "%s is bound to %d", name, bind);
             CHECK(MPI_UNSIGNED_LONG == datatype, "%s has another type", name);
@@ -43,14 +48,15 @@ static unsigned long value(struct counter *c)
 
 static struct counter open_counter(const char *name, MPI_Win *win)
 {
-    struct counter c = { MPI_T_PVAR_HANDLE_NULL, 0 };
+    struct counter c = {MPI_T_PVAR_HANDLE_NULL, 0};
     int count = 0, class, index = find(name, &class);
 
     CHECK(index >= 0, "no performance variable %s", name);
     if (index < 0) {
         exit(1);
     }
-    CHECK(MPI_T_PVAR_CLASS_COUNTER == class || MPI_T_PVAR_CLASS_SIZE == class, "%s has class %d", name, class);
+    CHECK(MPI_T_PVAR_CLASS_COUNTER == class || MPI_T_PVAR_CLASS_SIZE == class, "%s has class %d",
+          name, class);
     OK(MPI_T_pvar_handle_alloc(session, index, win, &c.handle, &count));
     CHECK(1 == count, "%s has %d values", name, count);
     c.first = value(&c);
@@ -60,13 +66,13 @@ static struct counter open_counter(const char *name, MPI_Win *win)
 int main(int argc, char **argv)
 {
     enum { GETS, RGETS, PUTS, ACCUMULATES, FETCHES, FENCES, LOCKS, UNLOCKS, FLUSHES, SYNCS, KINDS };
-    static const char *names[KINDS] = { "gets",   "rgets", "puts",    "accumulates", "fetches",
-                                        "fences", "locks", "unlocks", "flushes",     "syncs" };
-    static const unsigned long wanted[KINDS] = { 7, 2, 5, 2, 3, 0, 2, 2, 5, 1 };
+    static const char *names[KINDS] = {"gets",   "rgets", "puts",    "accumulates", "fetches",
+                                       "fences", "locks", "unlocks", "flushes",     "syncs"};
+    static const unsigned long wanted[KINDS] = {7, 2, 5, 2, 3, 0, 2, 2, 5, 1};
     struct counter c[2][KINDS];
     MPI_Win win[2];
     MPI_Request req;
-    int *base, buf[8] = { 0 }, res[8] = { 0 }, t, provided;
+    int *base, buf[8] = {0}, res[8] = {0}, t, provided;
     unsigned long after = 0;
 
     test_init(&argc, &argv);
@@ -87,7 +93,8 @@ int main(int argc, char **argv)
     for (int i = 0; i < 7; ++i) {
         OK(MPI_Get(&buf[i], 1, MPI_INT, t, i, 1, MPI_INT, win[0]));
     }
-    OK(MPI_Get(buf, 1, MPI_INT, MPI_PROC_NULL, 0, 1, MPI_INT, win[0])); /* never reaches a component */
+    OK(MPI_Get(buf, 1, MPI_INT, MPI_PROC_NULL, 0, 1, MPI_INT,
+               win[0])); /* never reaches a component */
     OK(MPI_Win_flush(t, win[0]));
     OK(MPI_Win_flush_all(win[0]));
     OK(MPI_Win_flush_local(t, win[0]));
@@ -114,17 +121,20 @@ int main(int argc, char **argv)
     OK(MPI_Win_unlock(t, win[0]));
 
     for (int k = 0; k < KINDS; ++k) {
-        CHECK(wanted[k] == value(&c[0][k]), "osc_cached_%s = %lu, wanted %lu", names[k], value(&c[0][k]), wanted[k]);
-        CHECK(0 == value(&c[1][k]), "osc_cached_%s of the other window = %lu", names[k], value(&c[1][k]));
+        CHECK(wanted[k] == value(&c[0][k]), "osc_cached_%s = %lu, wanted %lu", names[k],
+              value(&c[0][k]), wanted[k]);
+        CHECK(0 == value(&c[1][k]), "osc_cached_%s of the other window = %lu", names[k],
+              value(&c[1][k]));
     }
     OK(MPI_Win_fence(0, win[1]));
     OK(MPI_Get(buf, 1, MPI_INT, t, 0, 1, MPI_INT, win[1]));
     OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, win[1]));
-    CHECK(1 == value(&c[1][GETS]) && 2 == value(&c[1][FENCES]), "second window: %lu gets, %lu fences", value(&c[1][GETS]),
-          value(&c[1][FENCES]));
+    CHECK(1 == value(&c[1][GETS]) && 2 == value(&c[1][FENCES]),
+          "second window: %lu gets, %lu fences", value(&c[1][GETS]), value(&c[1][FENCES]));
     CHECK(wanted[GETS] == value(&c[0][GETS]), "first window: %lu gets", value(&c[0][GETS]));
 
-    /* Handles that outlive their window: any answer, no crash. Another window may have taken its place. */
+    /* Handles that outlive their window: any answer, no crash. Another window may have taken its
+     * place. */
     OK(MPI_Win_free(&win[0]));
     MPI_T_pvar_read(session, c[0][GETS].handle, &after);
     win[0] = test_win_make(NULL, 64, sizeof(int), &base);

@@ -1,5 +1,8 @@
 /* One window, all kinds of epochs after one another: bytes of one never show in the next.
  * test: for=osc ranks=2,4 transport=shm,tcp limit=60
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "test.h"
 
@@ -68,8 +71,8 @@ int main(int argc, char **argv)
             }
             for (int k = 0; k < 2; ++k) {
                 for (int i = 0; i < N; ++i) {
-                    CHECK(10000 * round + 1000 * right + i == got[k][i], "round %d, kind %d, get %d: [%d] = %d", round, kind, k, i,
-                          got[k][i]);
+                    CHECK(10000 * round + 1000 * right + i == got[k][i],
+                          "round %d, kind %d, get %d: [%d] = %d", round, kind, k, i, got[k][i]);
                 }
             }
             test_barrier();

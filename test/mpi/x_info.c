@@ -1,5 +1,9 @@
 /* Info, names, attributes and groups of a window work as always, and keys nobody knows do no harm.
+ *
  * test: for=osc ranks=2 transport=shm limit=60
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "test.h"
 
@@ -52,7 +56,8 @@ int main(int argc, char **argv)
     OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
     CHECK(101 - test_rank == got, "got %d", got);
 
-    /* What the caching component listens to must be harmless where nobody does: bytes are fetched anew. */
+    /* What the caching component listens to must be harmless where nobody does: bytes are fetched
+     * anew. */
     OK(MPI_Info_free(&info));
     OK(MPI_Info_create(&info));
     OK(MPI_Info_set(info, "ompi_osc_cached_invalidate", "true"));

@@ -1,8 +1,13 @@
-/* Several windows of all kinds alive at once, freed in any order, made again: each keeps its own bytes.
+/* Several windows of all kinds alive at once, freed in any order, made again: each keeps its own
+ * bytes.
+ *
  * test: for=osc ranks=2,4 transport=shm,tcp limit=60
  *
- * Open MPI gives the index of a freed window to the next one; the same memory under a new window, or the same index with
- * other memory, must not bring back old bytes.
+ * Open MPI gives the index of a freed window to the next one; the same memory under a new window,
+ * or the same index with other memory, must not bring back old bytes.
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "test.h"
 
@@ -41,7 +46,8 @@ static void check(int w)
             OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, win[w]));
         }
         for (int i = 0; i < N; ++i) {
-            CHECK(1000 * stamp[w] + 100 * t + i == got[i], "window %d (%d): [%d] = %d", w, stamp[w], i, got[i]);
+            CHECK(1000 * stamp[w] + 100 * t + i == got[i], "window %d (%d): [%d] = %d", w, stamp[w],
+                  i, got[i]);
         }
     }
     test_barrier();
@@ -49,7 +55,7 @@ static void check(int w)
 
 int main(int argc, char **argv)
 {
-    int id = 1, order[W] = { 3, 0, 11, 5, 1, 9, 10, 2, 8, 4, 7, 6 };
+    int id = 1, order[W] = {3, 0, 11, 5, 1, 9, 10, 2, 8, 4, 7, 6};
 
     test_init(&argc, &argv);
     for (int w = 0; w < W; ++w) {

@@ -1,5 +1,8 @@
 /* Nothing, nobody and NULL: zero counts, zero-size windows, MPI_PROC_NULL, windows freed unused.
  * test: for=osc ranks=2,3 transport=shm,tcp limit=60
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "test.h"
 
@@ -14,20 +17,24 @@ static void all_calls(MPI_Win win, int t, int count)
     OK(MPI_Get(buf, count, MPI_INT, t, 0, count, MPI_INT, win));
     OK(MPI_Put(buf, count, MPI_INT, t, 0, count, MPI_INT, win));
     OK(MPI_Accumulate(buf, count, MPI_INT, t, 0, count, MPI_INT, MPI_SUM, win));
-    OK(MPI_Get_accumulate(buf, count, MPI_INT, res, count, MPI_INT, t, 0, count, MPI_INT, MPI_SUM, win));
+    OK(MPI_Get_accumulate(buf, count, MPI_INT, res, count, MPI_INT, t, 0, count, MPI_INT, MPI_SUM,
+                          win));
     OK(MPI_Rget(buf, count, MPI_INT, t, 0, count, MPI_INT, win, &req[0]));
     OK(MPI_Rput(buf, count, MPI_INT, t, 0, count, MPI_INT, win, &req[1]));
     OK(MPI_Raccumulate(buf, count, MPI_INT, t, 0, count, MPI_INT, MPI_SUM, win, &req[2]));
-    OK(MPI_Rget_accumulate(buf, count, MPI_INT, res, count, MPI_INT, t, 0, count, MPI_INT, MPI_SUM, win, &req[3]));
+    OK(MPI_Rget_accumulate(buf, count, MPI_INT, res, count, MPI_INT, t, 0, count, MPI_INT, MPI_SUM,
+                           win, &req[3]));
     OK(MPI_Waitall(4, req, MPI_STATUSES_IGNORE));
     if (MPI_PROC_NULL == t) {
         OK(MPI_Fetch_and_op(buf, res, MPI_INT, t, 0, MPI_SUM, win));
         OK(MPI_Compare_and_swap(buf, buf, res, MPI_INT, t, 0, win));
     } else {
-        OK(MPI_Win_flush(t, win)); /* of MPI_PROC_NULL: osc/ucx of 4.1 and 5.0 index their tables with it and crash */
+        OK(MPI_Win_flush(t, win)); /* of MPI_PROC_NULL: osc/ucx of 4.1 and 5.0 index their tables
+                                      with it and crash */
     }
     for (int i = 0; i < 4; ++i) {
-        CHECK(0x55555555 == buf[i] && 0x55555555 == res[i], "[%d] was written: %x %x", i, (unsigned) buf[i], (unsigned) res[i]);
+        CHECK(0x55555555 == buf[i] && 0x55555555 == res[i], "[%d] was written: %x %x", i,
+              (unsigned) buf[i], (unsigned) res[i]);
     }
 }
 
@@ -65,8 +72,8 @@ int main(int argc, char **argv)
 
     /* Only rank 0 has memory. */
     base[0] = 4711;
-    OK(MPI_Win_create(0 == test_rank ? base : NULL, 0 == test_rank ? sizeof(base) : 0, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD,
-                      &win));
+    OK(MPI_Win_create(0 == test_rank ? base : NULL, 0 == test_rank ? sizeof(base) : 0, sizeof(int),
+                      MPI_INFO_NULL, MPI_COMM_WORLD, &win));
     test_win(win);
     OK(MPI_Win_fence(0, win));
     OK(MPI_Get(&got, 1, MPI_INT, 0, 0, 1, MPI_INT, win));
