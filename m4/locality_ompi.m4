@@ -74,8 +74,11 @@ AC_DEFUN([_LOCALITY_OMPI_HEADERS], [
     OMPI_CPPFLAGS="-isystem $locality_pkgincludedir -isystem $locality_incdir"
     AS_IF([test -n "$locality_source"],
         [OMPI_CPPFLAGS="$OMPI_CPPFLAGS -idirafter $locality_source -idirafter $locality_source/opal/include -idirafter $locality_source/ompi/include"])
-    OMPI_LDFLAGS="-L$locality_libdir"
-    OMPI_LIBS="-lmpi -lopen-pal"
+    # Only libmpi, through which the others are found, and functions when they are first called: so
+    # another release can load the component, which then declines by itself. libmpi has the same
+    # soname in 4.1 and 5.0, libopen-pal has not.
+    OMPI_LDFLAGS="-L$locality_libdir -Wl,-z,lazy"
+    OMPI_LIBS="-lmpi"
 
     AC_MSG_CHECKING([for the developer headers of Open MPI $locality_ompi_version])
     locality_saved_CPPFLAGS=$CPPFLAGS

@@ -4,10 +4,10 @@
  *
  * osc/cached: a one-sided component that wraps another one, the inner component.
  *
- *     MPI_Get(win) -> win->w_osc_module->osc_get        the inner module, whose function table
- * holds |                             our functions while the window lives
+ *     MPI_Get(win) -> win->w_osc_module->osc_get    the inner module; while the window lives, its
+ *                         |                         function table holds our functions
  *                         v
- *                     forward_get -> window->inner.osc_get   the function that stood there before
+ *                     forward_get -> window->inner.osc_get    the function that stood there before
  *
  * The inner module stays in win->w_osc_module, because inner components cast that pointer to their
  * own module type and hand out its address for remote access: it can be neither replaced nor moved.
@@ -112,6 +112,8 @@ ompi_osc_cached_window_t *ompi_osc_cached_window_create(ompi_win_t *win, const c
 void ompi_osc_cached_window_destroy(ompi_osc_cached_window_t *window);
 /** State of a window by search; NULL for a window that is not ours.  Never reads *win. */
 ompi_osc_cached_window_t *ompi_osc_cached_window_search(const ompi_win_t *win);
+/** Read a counter of a window; false for a window that is not ours.  Never reads *win. */
+bool ompi_osc_cached_window_read(const ompi_win_t *win, int stat, unsigned long *value);
 /** Search, and remember the result in the table for ompi_osc_cached_window_of(). */
 ompi_osc_cached_window_t *ompi_osc_cached_window_enter(ompi_win_t *win);
 /** Print the summary line of a window. */
@@ -162,18 +164,17 @@ static inline ompi_osc_cached_window_t *ompi_osc_cached_window_of(ompi_win_t *wi
     return OPAL_LIKELY(NULL != window) ? window : ompi_osc_cached_window_enter(win);
 }
 
-/** Count one event when no other thread can. */
-static inline void ompi_osc_cached_count_alone(ompi_osc_cached_window_t *window, int stat)
-{
-    /* a locked addition would cost a single-threaded program more than all the rest */
-    atomic_store_explicit(&window->stats[stat],
-                          atomic_load_explicit(&window->stats[stat], memory_order_relaxed) + 1,
-                          memory_order_relaxed);
-}
-
 static inline void ompi_osc_cached_count(ompi_osc_cached_window_t *window, int stat)
 {
-    atomic_fetch_add_explicit(&window->stats[stat], 1, memory_order_relaxed);
+    _Atomic unsigned long *counter = &window->stats[stat];
+
+    if (OPAL_UNLIKELY(window->threaded)) {
+        atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+    } else {
+        /* a locked addition would cost a single-threaded program more than all the rest */
+        atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1,
+                              memory_order_relaxed);
+    }
 }
 
 END_C_DECLS

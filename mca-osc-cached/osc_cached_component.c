@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "opal/mca/base/base.h"
 #include "opal/util/argv.h"
@@ -90,6 +91,7 @@ static bool runs_in_its_release(void)
     const char *expected = built_for + strlen(BUILT_FOR_TAG);
     char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     char running[32] = "unknown";
+    char host[256] = "unknown";
     int length;
 
     (void) PMPI_Get_library_version(text, &length);
@@ -98,8 +100,10 @@ static bool runs_in_its_release(void)
         return true;
     }
     if (ompi_osc_cached_is_asked_for()) {
-        opal_show_help("help-mpi-osc-cached.txt", "wrong-release", true, expected, running,
-                       opal_process_info.nodename, expected, running);
+        /* not from opal_process_info: another release has it laid out differently */
+        (void) gethostname(host, sizeof(host) - 1);
+        opal_show_help("help-mpi-osc-cached.txt", "wrong-release", true, expected, running, host,
+                       expected, running);
     }
     return false;
 }
@@ -217,5 +221,10 @@ static int component_select(ompi_win_t *win, void **base, size_t size, int disp_
     ompi_osc_cached_forward_install(window);
     opal_output_verbose(MCA_BASE_VERBOSE_COMPONENT, ompi_osc_base_framework.framework_output,
                         "osc/cached: window over inner component %s", window->inner_name);
-    return ompi_osc_cached_info_subscribe(window);
+    if (OMPI_SUCCESS != ompi_osc_cached_info_subscribe(window)) {
+        /* the window is made on all processes by now: it works, without info keys on this one */
+        opal_output_verbose(MCA_BASE_VERBOSE_WARN, ompi_osc_base_framework.framework_output,
+                            "osc/cached: no memory for the info keys of a window");
+    }
+    return OMPI_SUCCESS;
 }

@@ -7,11 +7,16 @@
  * from it what a module can do.
  *
  * The path must stay short, at most 40 instructions per call: find the window, add one, jump.  What
- * needs a function call on the way (a window's first call, counting among threads) is kept apart in
- * slow_...; one jump at the end for both keeps the arguments where they are.
+ * needs a function call on the way, a window's first call, is kept apart in slow_...; one jump at the
+ * end for both keeps the arguments where they are.
  */
 
 #include "ompi_config.h"
+
+/* gcc 10 and later call a function for an atomic addition, which would spoil the path below */
+#if defined(__aarch64__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 10
+#    pragma GCC target("no-outline-atomics")
+#endif
 
 #include <string.h>
 
@@ -32,8 +37,8 @@
         ompi_osc_cached_window_t *window = ompi_osc_cached_window_known(win); \
         ompi_osc_base_module_##slot##_fn_t next = slow_##slot;                \
                                                                               \
-        if (OPAL_LIKELY(NULL != window && !window->threaded)) {               \
-            ompi_osc_cached_count_alone(window, OSC_CACHED_STAT_##stat);      \
+        if (OPAL_LIKELY(NULL != window)) {                                    \
+            ompi_osc_cached_count(window, OSC_CACHED_STAT_##stat);            \
             next = window->inner.osc_##slot;                                  \
         }                                                                     \
         return next arguments;                                                \

@@ -41,7 +41,7 @@ typedef enum {
     INNER_LOADED,
     INNER_BORROWED,
     INNER_UNKNOWN, /* no such component in this Open MPI */
-    INNER_OURSELVES,
+    INNER_WRAPPER,  /* it would select us again */
     INNER_UNUSABLE, /* it is there, but does not run here */
 } inner_state_t;
 
@@ -71,6 +71,13 @@ static ompi_osc_base_component_t *find_in(opal_list_t *components, const char *n
     return NULL;
 }
 
+/* We do not wrap ourselves, and osc/monitoring would select us again. */
+static bool is_wrapper(const char *name)
+{
+    return 0 == strcmp(name, mca_osc_cached_component.osc_version.mca_component_name)
+           || 0 == strcmp(name, "monitoring");
+}
+
 /* The osc components of this Open MPI that could be an inner component, "rdma, sm, ucx", up to
  * length characters. */
 static void list_available(char *text, size_t length)
@@ -93,8 +100,7 @@ static void list_available(char *text, size_t length)
         }
     }
     for (int i = opal_argv_count(found) - 1; 0 <= i; --i) {
-        /* we do not wrap ourselves, and osc/monitoring would select us again */
-        if (0 == strcmp(found[i], "cached") || 0 == strcmp(found[i], "monitoring")) {
+        if (is_wrapper(found[i])) {
             int count = opal_argv_count(found);
             opal_argv_delete(&count, &found, i, 1);
         }
@@ -161,8 +167,8 @@ static void add_inner(const char *name, bool only_shared, bool enable_progress_t
     }
     inner->name = name;
     inner->only_shared = only_shared;
-    if (0 == strcmp(name, mca_osc_cached_component.osc_version.mca_component_name)) {
-        inner->state = INNER_OURSELVES;
+    if (is_wrapper(name)) {
+        inner->state = INNER_WRAPPER;
     } else if (NULL != find_in(&ompi_osc_base_framework.framework_components, name)) {
         inner->state = INNER_BORROWED;
     } else if (!is_available(name)) {
@@ -190,6 +196,8 @@ int ompi_osc_cached_inner_init(bool enable_progress_threads, bool enable_mpi_thr
     num_inners = 0;
     inners = calloc(opal_argv_count(names) + 1, sizeof(*inners));
     if (NULL == inners) {
+        opal_argv_free(names);
+        names = NULL;
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     for (int i = 0; i < opal_argv_count(names); ++i) {
@@ -273,8 +281,8 @@ static const char *reason(const inner_t *inner)
     switch (inner->state) {
     case INNER_UNKNOWN:
         return "this Open MPI has no such component";
-    case INNER_OURSELVES:
-        return "osc/cached cannot wrap itself";
+    case INNER_WRAPPER:
+        return "it wraps other components itself";
     case INNER_UNUSABLE:
         return "it did not initialise on this host";
     default:
@@ -296,5 +304,7 @@ void ompi_osc_cached_inner_explain(int flavor)
                          inners[i].name, reason(&inners[i]));
     }
     opal_show_help("help-mpi-osc-cached.txt", "no-inner", true, tried, opal_process_info.nodename,
-                   flavor_name(flavor), ompi_osc_cached_params.inner, available);
+                   flavor_name(flavor),
+                   NULL == ompi_osc_cached_params.inner ? "" : ompi_osc_cached_params.inner,
+                   available);
 }

@@ -16,14 +16,9 @@
  * followed. */
 static int read_counter(const mca_base_pvar_t *pvar, void *value, void *win)
 {
-    ompi_osc_cached_window_t *window = ompi_osc_cached_window_search(win);
-
-    if (NULL == window) {
-        return OMPI_ERR_NOT_FOUND;
-    }
-    *(unsigned long *) value =
-        atomic_load_explicit(&window->stats[(intptr_t) pvar->ctx], memory_order_relaxed);
-    return OMPI_SUCCESS;
+    return ompi_osc_cached_window_read(win, (int) (intptr_t) pvar->ctx, value)
+               ? OMPI_SUCCESS
+               : OMPI_ERR_NOT_FOUND;
 }
 
 static int notify(mca_base_pvar_t *pvar, mca_base_pvar_event_t event, void *win, int *count)

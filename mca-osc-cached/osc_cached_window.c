@@ -37,7 +37,8 @@ ompi_osc_cached_window_t *ompi_osc_cached_window_create(ompi_win_t *win, const c
     }
     window->win = win;
     window->inner_name = inner_name;
-    window->threaded = ompi_mpi_thread_multiple;
+    /* MPI_Session_init with MPI_THREAD_MULTIPLE sets only the second */
+    window->threaded = ompi_mpi_thread_multiple || opal_using_threads();
     window->mode = (ompi_osc_cached_mode_t) ompi_osc_cached_params.mode;
 
     opal_mutex_lock(&lock);
@@ -51,6 +52,7 @@ void ompi_osc_cached_window_destroy(ompi_osc_cached_window_t *window)
 {
     ompi_osc_cached_window_t **link;
     ompi_osc_cached_table_t *table;
+    int index = window->win->w_f_to_c_index;
 
     opal_mutex_lock(&lock);
     for (link = &windows; NULL != *link; link = &(*link)->next) {
@@ -59,12 +61,11 @@ void ompi_osc_cached_window_destroy(ompi_osc_cached_window_t *window)
             break;
         }
     }
-    /* by pointer, not by the window's index: Open MPI may have taken that back already */
+    /* Open MPI takes the index back after osc_free */
     table = atomic_load_explicit(&ompi_osc_cached_table, memory_order_relaxed);
-    for (int i = 0; i < table->size; ++i) {
-        if (window == atomic_load_explicit(&table->slots[i], memory_order_relaxed)) {
-            atomic_store_explicit(&table->slots[i], NULL, memory_order_relaxed);
-        }
+    if (index < table->size
+        && window == atomic_load_explicit(&table->slots[index], memory_order_relaxed)) {
+        atomic_store_explicit(&table->slots[index], NULL, memory_order_relaxed);
     }
     opal_mutex_unlock(&lock);
     free(window);
@@ -89,6 +90,19 @@ ompi_osc_cached_window_t *ompi_osc_cached_window_search(const ompi_win_t *win)
     window = search(win);
     opal_mutex_unlock(&lock);
     return window;
+}
+
+bool ompi_osc_cached_window_read(const ompi_win_t *win, int stat, unsigned long *value)
+{
+    ompi_osc_cached_window_t *window;
+
+    opal_mutex_lock(&lock);
+    window = search(win);
+    if (NULL != window) {
+        *value = atomic_load_explicit(&window->stats[stat], memory_order_relaxed);
+    }
+    opal_mutex_unlock(&lock);
+    return NULL != window;
 }
 
 /* caller holds the lock; the table that has a slot for the index, NULL without memory */

@@ -3,7 +3,8 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * Calls some MPI functions N times each, for test/mpi/instructions to count. The target is the
- * process itself: one process, no waiting, the same instructions every time.
+ * process itself: one process, no waiting, the same instructions every time. A second argument asks
+ * for MPI_THREAD_MULTIPLE.
  */
 
 #include <mpi.h>
@@ -56,10 +57,11 @@ int main(int argc, char **argv)
 {
     void (*const calls[])(void) = {call_get,   call_put,       call_rget, call_get_accumulate,
                                    call_flush, call_flush_all, call_sync};
-    int count = 2 == argc ? atoi(argv[1]) : 0;
+    int level = 3 == argc ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
+    int count = 2 <= argc ? atoi(argv[1]) : 0;
     double *base;
 
-    MPI_Init(&argc, &argv);
+    MPI_Init_thread(&argc, &argv, level, &level);
     MPI_Win_allocate(sizeof(double), sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
     MPI_Win_lock_all(MPI_MODE_NOCHECK, win);
     for (size_t c = 0; c < sizeof(calls) / sizeof(calls[0]); ++c) {
