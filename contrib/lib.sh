@@ -114,11 +114,13 @@ need_space()
 # build that survives the death of this script still keeps the others away.
 take_lock()
 {
-    mkdir -p "${1%/*}"
+    if ! { mkdir -p "${1%/*}" && : >>"$1"; } 2>/dev/null; then
+        die "cannot write $1: is the disk full, or the folder not yours?"
+    fi
     exec 9>"$1"
     if ! flock -n 9; then
         say "Waiting for another run that holds $1 ..."
-        flock 9
+        flock 9 || die "cannot lock $1."
     fi
 }
 
@@ -373,37 +375,65 @@ mpi_run_env()
 # shellcheck disable=SC2034 # used by the commands that source this
 dropin_packages=(gcc libc6-dev make autoconf automake libtool openmpi-bin libopenmpi-dev)
 
-# build_dropin NAME OMPI_PREFIX [CONFIGURE_ARGUMENT...]: builds the components of
-# the tree in $top for an installed Open MPI, in the cache, and prints the folder
-# that holds them.
-build_dropin()
+# The tree these commands belong to.
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+# take_work_folder: has a folder of the cache for builds of the tree in $top, to
+# this process alone until it ends, and sets $work to it.
+take_work_folder()
 {
-    with_lock "$(cache_root)/dropin-$1.lock" build_dropin_locked "$@"
+    local root
+    root=$(cache_root)
+    work=$root/work-$(printf '%s' "$top" | sha256sum | cut -c1-12)
+    take_lock "$work.lock"
+    mkdir -p "$work" || die "cannot create the folder $work."
+    touch "$work"
+    # Those of clones that nobody uses any more.
+    find "$root" -maxdepth 1 -name 'work-*' -mtime +14 -exec rm -rf {} +
 }
 
-build_dropin_locked()
+# stage_tree: a copy of the tree in $top in $work/tree, with configure made.
+# Builds from there leave the tree alone, and do not mind when somebody has
+# configured it in place.
+stage_tree()
 {
-    local name=$1 prefix=$2 build key log inputs
-    shift 2
-    build=$(cache_root)/dropin-$name
-    log=$build/logs
-    inputs=("$top/configure.ac" "$top/Makefile.am" "$top"/m4/locality*.m4 "$top"/mca-*/sources.am)
-    if [ ! -x "$top/configure" ] || [ -n "$(find "${inputs[@]}" -newer "$top/configure")" ]; then
-        phase "Making configure" "$log/autogen.log" "$top/autogen.sh"
+    local tree=$work/tree files
+    local -a parts=(.ci .clang-format LICENSE Makefile.am NEWS README.md autogen.sh bench
+        configure.ac contrib mca-osc-cached mca-pml-llamatch ompi-patches test)
+    files=$(cd "$top" && find "${parts[@]}" m4/locality*.m4 -type f ! -name '*.o' ! -name '*.lo' \
+        ! -name '*.la' ! -name .dirstamp ! -path '*/.libs/*' ! -path '*/.deps/*' ! -path '*/generated/*' |
+        LC_ALL=C sort)
+    [ "$files" = "$(cat "$work/files" 2>/dev/null)" ] || rm -rf "$tree" "$work/files"
+    mkdir -p "$tree"
+    printf '%s\n' "$files" | tar -C "$top" -cf - -T - | tar -C "$tree" -xpf - ||
+        die "cannot copy the tree to $tree: is the disk full?"
+    printf '%s\n' "$files" >"$work/files"
+    if [ ! -x "$tree/configure" ] || [ -n "$(find "$tree"/{configure.ac,Makefile.am,m4/locality*.m4} \
+        "$tree"/mca-*/sources.am -newer "$tree/configure")" ]; then
+        phase "Making configure" "$work/logs/autogen.log" "$tree/autogen.sh"
     fi
-    key=$(printf '%s\n' "$top" "$prefix" "$@" "$("$prefix/bin/ompi_info" --version)" |
-        cat - "$top/configure" | sha256sum)
+}
+
+# build_dropin NAME OMPI_PREFIX [CONFIGURE_ARGUMENT...]: builds the components of
+# the staged tree for an installed Open MPI, in $work/NAME, and sets $dropin to
+# the folder that holds them.
+build_dropin()
+{
+    local build=$work/$1 prefix=$2 key
+    shift 2
+    dropin=$build/components
+    key=$(printf '%s\n' "$prefix" "${CC:-}" "${CFLAGS:-}" "$@" "$("$prefix/bin/ompi_info" --version)" |
+        cat - "$work/tree/configure" | sha256sum)
     if [ "$(cat "$build/key" 2>/dev/null)" != "$key" ]; then
-        rm -rf "$build/build" "$build/components" "$build/key"
+        rm -rf "$build"
         mkdir -p "$build/build"
-        phase "Configuring the components for the Open MPI in $prefix" "$log/configure.log" \
-            in_folder "$build/build" "$top/configure" --with-ompi="$prefix" \
-            --with-component-dir="$build/components" "$@"
+        phase "Configuring the components for the Open MPI in $prefix" "$build/logs/configure.log" \
+            in_folder "$build/build" "$work/tree/configure" --with-ompi="$prefix" \
+            --with-component-dir="$dropin" "$@"
         printf '%s\n' "$key" >"$build/key"
     fi
-    phase "Building the components for the Open MPI in $prefix" "$log/make.log" \
+    phase "Building the components for the Open MPI in $prefix" "$build/logs/make.log" \
         make -C "$build/build" -j"$(nproc)" V=0 install
-    printf '%s\n' "$build/components"
 }
 
 in_folder()

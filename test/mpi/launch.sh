@@ -73,12 +73,11 @@ mpi_switches() {
     local what=$1 transport=$2 ranks=$3 threads=${4:-1} part pml=ob1 btl
     SWITCHES=(-np "$ranks" --bind-to none)
     SWITCH_ENV=()
-    if ((ranks > $(nproc))); then
-        if [[ $MPI_SERIES == 4.* ]]; then
-            SWITCHES+=(--oversubscribe)
-        else
-            SWITCHES+=(--map-by :OVERSUBSCRIBE)
-        fi
+    # Always: a core with two hardware threads is two processors to nproc and one slot to Open MPI.
+    if [[ $MPI_SERIES == 4.* ]]; then
+        SWITCHES+=(--oversubscribe)
+    else
+        SWITCHES+=(--map-by :OVERSUBSCRIBE)
     fi
     if ((ranks * threads >= $(nproc))); then # somebody else uses the machine too
         SWITCHES+=(--mca mpi_yield_when_idle 1)
