@@ -128,20 +128,33 @@ AC_DEFUN([LOCALITY_CHECK_LLAMATCH], [
 ])
 
 # LOCALITY_COMPONENT_FOLDER
-# Where make install puts the components: a place where Open MPI finds them without being told.
+# Where make install puts the components: a place where Open MPI finds them without being told,
+# unless the user names another one.
 AC_DEFUN([LOCALITY_COMPONENT_FOLDER], [
     AC_ARG_WITH([component-dir], [AS_HELP_STRING([--with-component-dir=DIR],
-        [install the components in DIR; "user" is ~/.openmpi/components @<:@with --prefix:
-         LIBDIR/openmpi; without: the folder of the installed Open MPI if you may write there,
-         else ~/.openmpi/components@:>@])], [], [with_component_dir=auto])
+        [install the components in DIR; "user" is ~/.openmpi/components @<:@the folder of the
+         installed Open MPI if you may write there and give no other --prefix, else without
+         --prefix ~/.openmpi/components, with it LIBDIR/openmpi@:>@])], [], [with_component_dir=auto])
     AS_CASE([$with_component_dir],
         [user], [componentdir="$HOME/.openmpi/components"],
         [auto], [
-            AS_IF([test "$prefix" != NONE], [componentdir='$(libdir)/openmpi'],
+            AS_IF([test "$prefix" != NONE && test "$prefix" != "$with_ompi"],
+                    [componentdir='$(libdir)/openmpi'],
                 [test -n "$locality_ompi_version" && test -w "$locality_pkglibdir"],
                     [componentdir=$locality_pkglibdir],
                 [componentdir="$HOME/.openmpi/components"])],
         [componentdir=$with_component_dir])
-    locality_component_summary="the components in $componentdir"
     AC_SUBST([componentdir])
+
+    # for the summary; autoconf expands libdir only in the Makefile
+    locality_folder=$componentdir
+    AS_CASE([$componentdir], ['$(libdir)'*], [
+        locality_libdir_of_prefix=`echo "$libdir" | sed -e "s|.{exec_prefix}|$prefix|" -e "s|.{prefix}|$prefix|"`
+        locality_folder=$locality_libdir_of_prefix/openmpi])
+    locality_component_summary="the components in $locality_folder"
+    AS_IF([test -n "$locality_ompi_version" && test "$locality_folder" != "$locality_pkglibdir" &&
+            test "$locality_folder" != "$HOME/.openmpi/components"],
+        [locality_component_summary="$locality_component_summary
+                        where Open MPI finds them with this setting:
+                        --mca mca_base_component_path $locality_folder:$locality_pkglibdir"])
 ])
