@@ -313,7 +313,7 @@ unpack_source()
         temporary=$(mktemp -d "$folder.XXXXXX")
         if ! tar -xf "$1" -C "$temporary" --strip-components=1 --no-same-owner; then
             rm -rf "$temporary"
-            die "cannot unpack $1: is the disk full?"
+            die "cannot unpack $1: is the disk full, or xz missing?"
         fi
         mv -T "$temporary" "$folder" 2>/dev/null || rm -rf "$temporary"
     fi
