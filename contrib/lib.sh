@@ -378,13 +378,13 @@ dropin_packages=(gcc libc6-dev make autoconf automake libtool openmpi-bin libope
 # The tree these commands belong to.
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-# take_work_folder: has a folder of the cache for builds of the tree in $top, to
-# this process alone until it ends, and sets $work to it.
+# take_work_folder NAME: has a folder of the cache for what the command NAME builds
+# of the tree in $top, to this process alone until it ends, and sets $work to it.
 take_work_folder()
 {
     local root
     root=$(cache_root)
-    work=$root/work-$(printf '%s' "$top" | sha256sum | cut -c1-12)
+    work=$root/work-$1-$(printf '%s' "$top" | sha256sum | cut -c1-12)
     take_lock "$work.lock"
     mkdir -p "$work" || die "cannot create the folder $work."
     touch "$work"
