@@ -2,7 +2,11 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-
+/**
+ * @file
+ *
+ * The C library as the allocator of the core.
+ */
 #include "osc_cached_alloc.h"
 
 #include <stdint.h>
