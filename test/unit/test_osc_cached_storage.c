@@ -499,6 +499,8 @@ static void test_prefault(void **state)
     assert_int_equal(128000, osc_cached_storage_prefault(&f.s, 1));
     assert_int_equal(128000 - 4096, osc_cached_storage_prefault(&f.s, 1));
     assert_int_equal(0, osc_cached_storage_prefault(&f.s, SIZE_MAX));
+    assert_int_equal(OSC_CACHED_OK, osc_cached_storage_reserve(&f.s, 30)); /* a new pool */
+    assert_int_equal(128000, osc_cached_storage_prefault(&f.s, 1));
     assert_int_equal(9, *(char *) osc_cached_storage_pointer(&f.s, region));
     end(&f);
 }
