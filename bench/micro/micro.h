@@ -1,0 +1,396 @@
+/*
+ * What the micro-benchmarks share: two windows on the same data, one cached and one with caching
+ * off (the baseline, which goes straight to the component below), subjects timed in short batches
+ * that take turns, medians with 95 % confidence intervals, and the counters of a window.
+ *
+ * Rank 0 is the origin and measures; rank 1 is the target and waits in MPI_Recv, where it makes
+ * progress.  Output, on stdout of rank 0, one line per result, separated by tabs:
+ *
+ *     benchmark case bytes quantity unit median low high samples
+ *
+ * The median of paired differences and ratios is taken round by round, so that what disturbs both
+ * subjects of a round cancels.  Intervals come from order statistics (no distribution is assumed).
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef OMPI_LOCALITY_MICRO_H
+#define OMPI_LOCALITY_MICRO_H
+
+#include <math.h>
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define MICRO_UNUSED __attribute__((unused))
+#define MICRO_ORIGIN 0
+#define MICRO_TARGET 1
+#define MICRO_BATCH_NS 100000.0 /* long enough for the clock, short enough for a time slice */
+
+static int micro_rank;
+static int micro_argc;
+static char **micro_argv;
+static MPI_T_pvar_session micro_session;
+
+#define OK(call)                                                              \
+    do {                                                                      \
+        if (MPI_SUCCESS != (call)) {                                          \
+            fprintf(stderr, "%s:%d: %s failed\n", __FILE__, __LINE__, #call); \
+            MPI_Abort(MPI_COMM_WORLD, 1);                                     \
+        }                                                                     \
+    } while (0)
+
+MICRO_UNUSED static double micro_now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double) t.tv_sec * 1e9 + (double) t.tv_nsec;
+}
+
+MICRO_UNUSED static void *micro_memory(size_t bytes)
+{
+    void *memory = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+
+    if (NULL == memory) {
+        fprintf(stderr, "no memory for %zu bytes\n", bytes);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    memset(memory, 0, bytes);
+    return memory;
+}
+
+/* Value of the argument --NAME=VALUE. */
+MICRO_UNUSED static const char *micro_option(const char *name, const char *otherwise)
+{
+    size_t length = strlen(name);
+
+    for (int i = 1; i < micro_argc; ++i) {
+        const char *argument = micro_argv[i];
+        if (0 == strncmp(argument, "--", 2) && 0 == strncmp(argument + 2, name, length)
+            && '=' == argument[2 + length]) {
+            return argument + 3 + length;
+        }
+    }
+    return otherwise;
+}
+
+MICRO_UNUSED static long micro_number(const char *name, long otherwise)
+{
+    const char *text = micro_option(name, NULL);
+
+    return NULL == text ? otherwise : strtol(text, NULL, 10);
+}
+
+MICRO_UNUSED static void micro_init(int *argc, char ***argv)
+{
+    int provided, size;
+
+    MPI_Init(argc, argv);
+    micro_argc = *argc;
+    micro_argv = *argv;
+    MPI_Comm_rank(MPI_COMM_WORLD, &micro_rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (2 != size) {
+        fprintf(stderr, "%s needs 2 processes\n", micro_argv[0]);
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
+    OK(MPI_T_pvar_session_create(&micro_session));
+}
+
+MICRO_UNUSED static int micro_done(void)
+{
+    OK(MPI_T_pvar_session_free(&micro_session));
+    OK(MPI_T_finalize());
+    MPI_Finalize();
+    return 0;
+}
+
+/* The target waits here, and makes progress, until the origin has measured. */
+#define MICRO_MEASURE(call)                                                                        \
+    do {                                                                                           \
+        int token_ = 0;                                                                            \
+        if (MICRO_ORIGIN == micro_rank) {                                                          \
+            call;                                                                                  \
+            fflush(stdout);                                                                        \
+            OK(MPI_Send(&token_, 1, MPI_INT, MICRO_TARGET, 0, MPI_COMM_WORLD));                    \
+        } else {                                                                                   \
+            OK(MPI_Recv(&token_, 1, MPI_INT, MICRO_ORIGIN, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE)); \
+        }                                                                                          \
+    } while (0)
+
+/* Windows */
+
+enum micro_counter {
+    MICRO_GETS,
+    MICRO_HITS,
+    MICRO_PARTIAL_HITS,
+    MICRO_JOINS,
+    MICRO_DIRECT,
+    MICRO_CONFLICTING,
+    MICRO_CAPACITY,
+    MICRO_FAILING,
+    MICRO_BYPASSED,
+    MICRO_DECLINED,
+    MICRO_EVICTIONS,
+    MICRO_RESIZES,
+    MICRO_INDEX_ENTRIES,
+    MICRO_INDEX_CAPACITY,
+    MICRO_STORAGE_USED,
+    MICRO_STORAGE_CAPACITY,
+    MICRO_COUNTERS
+};
+
+static const char *const micro_counter_names[MICRO_COUNTERS] = {
+    "gets",          "hits",           "partial_hits", "joins",
+    "direct",        "conflicting",    "capacity",     "failing",
+    "bypassed",      "declined",       "evictions",    "resizes",
+    "index_entries", "index_capacity", "storage_used", "storage_capacity"};
+
+struct micro_window {
+    MPI_Win win;
+    unsigned char *base;
+    void *created; /* what MPI_Win_create was given, NULL after MPI_Win_allocate */
+    MPI_T_pvar_handle counter[MICRO_COUNTERS];
+};
+
+static int micro_find_pvar(const char *name)
+{
+    char wanted[128], found[256];
+    int count, verbosity, class, bind, readonly, continuous, atomic;
+    MPI_Datatype type;
+    MPI_T_enum set;
+
+    snprintf(wanted, sizeof(wanted), "osc_cached_%s", name);
+    OK(MPI_T_pvar_get_num(&count));
+    for (int i = 0; i < count; ++i) {
+        int length = sizeof(found), none = 0;
+        if (MPI_SUCCESS
+                == MPI_T_pvar_get_info(i, found, &length, &verbosity, &class, &type, &set, NULL,
+                                       &none, &bind, &readonly, &continuous, &atomic)
+            && 0 == strcmp(found, wanted)) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static unsigned char micro_byte(size_t offset)
+{
+    return (unsigned char) ((offset * 0x9e3779b97f4a7c15u) >> 56);
+}
+
+/* Collective. info: pairs of key and value, ended by NULL. The baseline is {mode, off}. */
+MICRO_UNUSED static void micro_window_make(struct micro_window *w, size_t bytes,
+                                           const char *const *info)
+{
+    bool create = 0 == strcmp(micro_option("window", "allocate"), "create");
+    MPI_Info pairs;
+
+    OK(MPI_Info_create(&pairs));
+    for (; NULL != info[0]; info += 2) {
+        OK(MPI_Info_set(pairs, info[0], info[1]));
+    }
+    w->created = create ? micro_memory(bytes) : NULL;
+    if (create) {
+        w->base = w->created;
+        OK(MPI_Win_create(w->base, (MPI_Aint) bytes, 1, pairs, MPI_COMM_WORLD, &w->win));
+    } else {
+        OK(MPI_Win_allocate((MPI_Aint) bytes, 1, pairs, MPI_COMM_WORLD, &w->base, &w->win));
+    }
+    OK(MPI_Info_free(&pairs));
+    for (size_t i = 0; i < bytes; ++i) {
+        w->base[i] = micro_byte(i);
+    }
+    for (int i = 0; i < MICRO_COUNTERS; ++i) {
+        int index = micro_find_pvar(micro_counter_names[i]), count;
+        w->counter[i] = MPI_T_PVAR_HANDLE_NULL;
+        if (index >= 0) {
+            OK(MPI_T_pvar_handle_alloc(micro_session, index, &w->win, &w->counter[i], &count));
+        }
+    }
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    OK(MPI_Win_lock_all(MPI_MODE_NOCHECK, w->win));
+}
+
+MICRO_UNUSED static void micro_window_free(struct micro_window *w)
+{
+    OK(MPI_Win_unlock_all(w->win));
+    for (int i = 0; i < MICRO_COUNTERS; ++i) {
+        if (MPI_T_PVAR_HANDLE_NULL != w->counter[i]) {
+            OK(MPI_T_pvar_handle_free(micro_session, &w->counter[i]));
+        }
+    }
+    OK(MPI_Win_free(&w->win));
+    free(w->created);
+}
+
+/* NAN: this Open MPI counts nothing of that name. */
+MICRO_UNUSED static double micro_count(struct micro_window *w, enum micro_counter which)
+{
+    unsigned long value;
+
+    if (MPI_T_PVAR_HANDLE_NULL == w->counter[which]) {
+        return NAN;
+    }
+    OK(MPI_T_pvar_read(micro_session, w->counter[which], &value));
+    return (double) value;
+}
+
+/* Gets, each followed by a flush, of an address pattern */
+
+struct micro_gets {
+    struct micro_window *window;
+    unsigned char *buffer;
+    size_t bytes;  /* of a get */
+    size_t stride; /* between addresses */
+    size_t count;  /* addresses, a power of two */
+    size_t step;   /* 1: in order; another odd number: scattered */
+    size_t next;
+};
+
+MICRO_UNUSED static void micro_get_flush(void *argument, long n)
+{
+    struct micro_gets *g = argument;
+    MPI_Win win = g->window->win;
+
+    for (long i = 0; i < n; ++i) {
+        MPI_Get(g->buffer, (int) g->bytes, MPI_BYTE, MICRO_TARGET, (MPI_Aint) (g->next * g->stride),
+                (int) g->bytes, MPI_BYTE, win);
+        MPI_Win_flush(MICRO_TARGET, win);
+        g->next = (g->next + g->step) & (g->count - 1);
+    }
+}
+
+/* The next get must bring the right bytes. */
+MICRO_UNUSED static void micro_check(struct micro_gets *g)
+{
+    size_t last = g->next * g->stride;
+
+    micro_get_flush(g, 1);
+    for (size_t i = 0; i < g->bytes; ++i) {
+        if (g->buffer[i] != micro_byte(last + i)) {
+            fprintf(stderr, "wrong byte %zu of a get of %zu at %zu\n", i, g->bytes, last);
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        }
+    }
+}
+
+/* Subjects, timed in turns */
+
+struct micro_subject {
+    void (*run)(void *argument, long n);
+    void *argument;
+    long batch;
+    double *ns; /* per operation, one value per round */
+};
+
+static double micro_time_batch(struct micro_subject *s, long n)
+{
+    double start = micro_now_ns();
+
+    s->run(s->argument, n);
+    return micro_now_ns() - start;
+}
+
+/* Each subject's batch is made long enough first; a non-zero batch is kept. */
+MICRO_UNUSED static void micro_interleave(struct micro_subject *subjects, int count, long rounds)
+{
+    for (int s = 0; s < count; ++s) {
+        subjects[s].ns = realloc(subjects[s].ns, (size_t) rounds * sizeof(double));
+        if (0 == subjects[s].batch) {
+            subjects[s].batch = 1;
+            while (micro_time_batch(&subjects[s], subjects[s].batch) < MICRO_BATCH_NS) {
+                subjects[s].batch *= 2;
+            }
+        }
+    }
+    for (long round = 0; round < rounds; ++round) {
+        for (int turn = 0; turn < count; ++turn) {
+            struct micro_subject *s = &subjects[(round + turn) % count];
+            s->ns[round] = micro_time_batch(s, s->batch) / (double) s->batch;
+        }
+    }
+}
+
+/* Results */
+
+static int micro_compare(const void *a, const void *b)
+{
+    double x = *(const double *) a, y = *(const double *) b;
+
+    return (x > y) - (x < y);
+}
+
+struct micro_result {
+    double median, low, high;
+};
+
+MICRO_UNUSED static struct micro_result micro_median(const double *values, long n)
+{
+    double *sorted = malloc((size_t) n * sizeof(double));
+    double half = 0.98 * sqrt((double) n); /* 1.96 standard deviations of a binomial, over two */
+    long low = (long) floor((double) n / 2 - half) - 1, high = (long) ceil((double) n / 2 + half);
+    struct micro_result r;
+
+    memcpy(sorted, values, (size_t) n * sizeof(double));
+    qsort(sorted, (size_t) n, sizeof(double), micro_compare);
+    r.median = (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
+    r.low = sorted[low < 0 ? 0 : low];
+    r.high = sorted[high >= n ? n - 1 : high];
+    free(sorted);
+    return r;
+}
+
+MICRO_UNUSED static void micro_print(const char *benchmark, const char *what, size_t bytes,
+                                     const char *quantity, const char *unit, const double *values,
+                                     long n)
+{
+    struct micro_result r = micro_median(values, n);
+
+    printf("%s\t%s\t%zu\t%s\t%s\t%.6g\t%.6g\t%.6g\t%ld\n", benchmark, what, bytes, quantity, unit,
+           r.median, r.low, r.high, n);
+}
+
+MICRO_UNUSED static void micro_print_one(const char *benchmark, const char *what, size_t bytes,
+                                         const char *quantity, const char *unit, double value)
+{
+    if (!isnan(value)) {
+        micro_print(benchmark, what, bytes, quantity, unit, &value, 1);
+    }
+}
+
+/* Round by round: factor * a + offset, over or minus b. */
+MICRO_UNUSED static void micro_print_ratio(const char *benchmark, const char *what, size_t bytes,
+                                           const char *quantity, const double *a, const double *b,
+                                           double factor, double offset, long n)
+{
+    double *ratio = malloc((size_t) n * sizeof(double));
+
+    for (long i = 0; i < n; ++i) {
+        ratio[i] = a[i] / (factor * b[i] + offset);
+    }
+    micro_print(benchmark, what, bytes, quantity, "x", ratio, n);
+    free(ratio);
+}
+
+MICRO_UNUSED static void micro_print_difference(const char *benchmark, const char *what,
+                                                size_t bytes, const char *quantity, const double *a,
+                                                const double *b, long n)
+{
+    double *difference = malloc((size_t) n * sizeof(double));
+
+    for (long i = 0; i < n; ++i) {
+        difference[i] = a[i] - b[i];
+    }
+    micro_print(benchmark, what, bytes, quantity, "ns", difference, n);
+    free(difference);
+}
+
+#endif
