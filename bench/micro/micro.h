@@ -186,26 +186,28 @@ static unsigned char micro_byte(size_t offset)
     return (unsigned char) ((offset * 0x9e3779b97f4a7c15u) >> 56);
 }
 
-/* Collective. info: pairs of key and value, ended by NULL. The baseline is {mode, off}. */
+/* Collective. The target has the bytes, and the origin has touched each page of them.
+ * info: pairs of key and value, ended by NULL; the baseline is {mode, off}. */
 MICRO_UNUSED static void micro_window_make(struct micro_window *w, size_t bytes,
                                            const char *const *info)
 {
     bool create = 0 == strcmp(micro_option("window", "allocate"), "create");
+    size_t mine = MICRO_TARGET == micro_rank ? bytes : 0;
     MPI_Info pairs;
 
     OK(MPI_Info_create(&pairs));
     for (; NULL != info[0]; info += 2) {
         OK(MPI_Info_set(pairs, info[0], info[1]));
     }
-    w->created = create ? micro_memory(bytes) : NULL;
+    w->created = create && 0 < mine ? micro_memory(mine) : NULL;
     if (create) {
         w->base = w->created;
-        OK(MPI_Win_create(w->base, (MPI_Aint) bytes, 1, pairs, MPI_COMM_WORLD, &w->win));
+        OK(MPI_Win_create(w->base, (MPI_Aint) mine, 1, pairs, MPI_COMM_WORLD, &w->win));
     } else {
-        OK(MPI_Win_allocate((MPI_Aint) bytes, 1, pairs, MPI_COMM_WORLD, &w->base, &w->win));
+        OK(MPI_Win_allocate((MPI_Aint) mine, 1, pairs, MPI_COMM_WORLD, &w->base, &w->win));
     }
     OK(MPI_Info_free(&pairs));
-    for (size_t i = 0; i < bytes; ++i) {
+    for (size_t i = 0; i < mine; ++i) {
         w->base[i] = micro_byte(i);
     }
     for (int i = 0; i < MICRO_COUNTERS; ++i) {
@@ -215,6 +217,16 @@ MICRO_UNUSED static void micro_window_make(struct micro_window *w, size_t bytes,
             OK(MPI_T_pvar_handle_alloc(micro_session, index, &w->win, &w->counter[i], &count));
         }
     }
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    OK(MPI_Win_lock_all(MPI_MODE_NOCHECK, w->win));
+    if (MICRO_ORIGIN == micro_rank) {
+        for (size_t page = 0; page < bytes; page += 4096) {
+            unsigned char byte = micro_byte(page);
+            OK(MPI_Put(&byte, 1, MPI_BYTE, MICRO_TARGET, (MPI_Aint) page, 1, MPI_BYTE, w->win));
+            OK(MPI_Win_flush_local(MICRO_TARGET, w->win));
+        }
+    }
+    OK(MPI_Win_unlock_all(w->win));
     OK(MPI_Barrier(MPI_COMM_WORLD));
     OK(MPI_Win_lock_all(MPI_MODE_NOCHECK, w->win));
 }

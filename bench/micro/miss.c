@@ -13,7 +13,8 @@
  */
 #include "micro.h"
 
-#define WINDOW_BYTES ((size_t) 64 << 20)
+#define WINDOW_BYTES \
+    ((size_t) 8 << 20) /* of both windows together: fits into most last-level caches */
 
 static unsigned char *buffer;
 static struct micro_window baseline;
@@ -22,8 +23,7 @@ struct kind {
     const char *name;
     enum micro_counter counter;
     const char *info[11];
-    size_t fill;  /* bytes of each get that fills the cache first; 0: those of the measured ones */
-    size_t limit; /* measured gets, 0: as many as wanted */
+    size_t fill; /* bytes of each get that fills the cache first; 0: those of the measured ones */
     size_t smallest; /* get for which this kind can be had */
 };
 
@@ -35,12 +35,12 @@ struct kind {
 
 static const struct kind kinds[] = {
     /* More index places than entries that fit into the storage. */
-    {"capacity", MICRO_CAPACITY, KEYS("2097152", "65536"), 0, 0, 8},
+    {"capacity", MICRO_CAPACITY, KEYS("1048576", "32768"), 0, 8},
     /* More storage than entries that fit into the index; the window has more addresses than both.
      */
-    {"conflicting", MICRO_CONFLICTING, KEYS("33554432", "256"), 0, 0, 8},
+    {"conflicting", MICRO_CONFLICTING, KEYS("16777216", "128"), 0, 8},
     /* Full of small entries, more of which would have to go than one get may evict. */
-    {"failing", MICRO_FAILING, KEYS("2097152", "65536"), 64, 0, 4096},
+    {"failing", MICRO_FAILING, KEYS("1048576", "32768"), 64, 4096},
 };
 
 static void gets_init(struct micro_gets *g, struct micro_window *w, size_t bytes)
@@ -60,9 +60,8 @@ static void measure(struct micro_window *cached, const struct kind *kind, size_t
 
     snprintf(what, sizeof(what), "%s%s", kind->name, micro_option("case", ""));
     gets_init(&fill, cached, 0 != kind->fill ? kind->fill : bytes);
-    /* Enough to go through a storage of 2 MiB and through the index; the end of the window, so that
-     * the measured gets find none of it. */
-    fill.next = fill.count - (fill.count < 65536 ? fill.count / 4 : 65536);
+    /* Twice the storage, from the end of the window: the measured gets find none of it. */
+    fill.next = fill.count - fill.count / 4;
     micro_get_flush(&fill, (long) (fill.count - fill.next));
     for (int s = 0; s < 2; ++s) {
         gets_init(&gets[s], windows[s], bytes);

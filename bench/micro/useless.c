@@ -4,22 +4,27 @@
  * 10,000 gets, in which the cache may learn, are timed apart.
  *
  *     useless [--window=allocate|create] [--rounds=N] [--mode=MODE] [--patterns=1|2]
- * [--case=SUFFIX]
+ *             [--megabytes=N] [--case=SUFFIX]
+ *
+ * Without reuse, each get needs an address of its own: the window must be large.
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "micro.h"
 
-#define WINDOW_BYTES ((size_t) 64 << 20)
 #define LEARNING 10000
 
 static struct micro_window windows[2];
 static unsigned char *buffer;
+static size_t window_bytes;
 
 static void measure(const char *pattern, size_t bytes, size_t count, long rounds)
 {
     size_t stride = bytes < 64 ? 64 : bytes;
+    size_t addresses = 0 == count ? window_bytes / stride : count;
+    /* No address comes again. */
+    long longest = 0 == count ? ((long) addresses - LEARNING - 1) / rounds : 512;
     struct micro_subject subject[2] = {{0}};
     struct micro_gets gets[2];
     double before[MICRO_COUNTERS], all, learning[2];
@@ -28,11 +33,14 @@ static void measure(const char *pattern, size_t bytes, size_t count, long rounds
     snprintf(what, sizeof(what), "%s, mode %s%s", pattern, micro_option("mode", "always"),
              micro_option("case", ""));
     for (int s = 0; s < 2; ++s) {
-        gets[s] = (struct micro_gets){
-            &windows[s], buffer, bytes, stride, 0 == count ? WINDOW_BYTES / stride : count, 1, 0};
+        gets[s] = (struct micro_gets){&windows[s], buffer, bytes, stride, addresses, 1, 0};
         subject[s].run = micro_get_flush;
         subject[s].argument = &gets[s];
+        subject[s].batch = longest < 512 ? longest : 512;
         learning[s] = micro_time_batch(&subject[s], LEARNING) / LEARNING;
+        if (learning[s] * (double) subject[s].batch > MICRO_BATCH_NS) {
+            subject[s].batch = 1 + (long) (MICRO_BATCH_NS / learning[s]);
+        }
     }
     for (int c = 0; c < MICRO_COUNTERS; ++c) {
         before[c] = micro_count(&windows[1], c);
@@ -70,12 +78,13 @@ int main(int argc, char **argv)
 
     micro_init(&argc, &argv);
     buffer = micro_memory(4096);
+    window_bytes = (size_t) micro_number("megabytes", 256) << 20;
     const char *const mode[] = {"ompi_osc_cached_mode", micro_option("mode", "always"), NULL};
     pattern_count = (int) micro_number("patterns", 1);
     for (int p = 0; p < pattern_count; ++p) {
         for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); ++i) {
-            micro_window_make(&windows[0], WINDOW_BYTES, off);
-            micro_window_make(&windows[1], WINDOW_BYTES, mode);
+            micro_window_make(&windows[0], window_bytes, off);
+            micro_window_make(&windows[1], window_bytes, mode);
             MICRO_MEASURE(measure(patterns[p].name, sizes[i], patterns[p].count,
                                   micro_number("rounds", 1001)));
             micro_window_free(&windows[1]);
