@@ -7,13 +7,23 @@
  *     MPI_Get(win) -> win->w_osc_module->osc_get    the inner module; while the window lives, its
  *                         |                         function table holds our functions
  *                         v
- *                     forward_get -> window->inner.osc_get    the function that stood there before
+ *                     ompi_osc_cached_get -> the cache (core/osc_cached_cache.h), or
+ *                                         -> window->inner.osc_get   what stood in the table before
  *
  * The inner module stays in win->w_osc_module, because inner components cast that pointer to their
  * own module type and hand out its address for remote access: it can be neither replaced nor moved.
  * So the entries of its table are replaced in place, the old ones are kept per window, and they are
  * given back when the window is freed.  Inner modules are allocated per window; no other window
  * sees the change.
+ *
+ * Sequence numbers.  A window counts the operations that it hands to the inner component, each
+ * after the inner function has returned.  A synchronisation reads the count before it calls the
+ * inner one; when that returns, the operations up to that count are complete, whatever other
+ * threads have issued meanwhile.  A target with operations beyond that is busy.
+ *
+ * Own writes (rule A1).  A write makes everything fetched from its target invalid, before it is
+ * issued; from then until it is complete at the target, gets from there go past the cache, because
+ * the write may take effect before or after them.
  */
 
 #ifndef OSC_CACHED_H
@@ -22,12 +32,17 @@
 #include "ompi_config.h"
 
 #include <stdatomic.h>
+#include <time.h>
 
 #include "mpi.h"
 #include "opal/mca/base/mca_base_var.h"
 #include "opal/util/info.h"
+#include "ompi/datatype/ompi_datatype.h"
 #include "ompi/mca/osc/osc.h"
 #include "ompi/win/win.h"
+
+#include "core/osc_cached_cache.h"
+#include "core/osc_cached_profit.h"
 
 BEGIN_C_DECLS
 
@@ -38,32 +53,121 @@ typedef enum {
     OSC_CACHED_MODE_USER,
 } ompi_osc_cached_mode_t;
 
+/** What mode transparent keeps in a passive epoch. */
+typedef enum {
+    OSC_CACHED_PASSIVE_NONE,
+    OSC_CACHED_PASSIVE_FLUSH,
+} ompi_osc_cached_passive_t;
+
+/** The access epoch of a window. */
+typedef enum {
+    OSC_CACHED_EPOCH_NONE,
+    OSC_CACHED_EPOCH_FENCE,
+    OSC_CACHED_EPOCH_START,    /**< MPI_Win_start */
+    OSC_CACHED_EPOCH_LOCK,     /**< MPI_Win_lock, of one or more targets */
+    OSC_CACHED_EPOCH_LOCK_ALL, /**< MPI_Win_lock_all */
+} ompi_osc_cached_epoch_t;
+
 /** Values of the MCA variables of osc_cached_params.def. */
 typedef struct {
 #define OSC_CACHED_FIELD_STRING char *
 #define OSC_CACHED_FIELD_BOOL bool
 #define OSC_CACHED_FIELD_MODE int
+#define OSC_CACHED_FIELD_SCHEME int
+#define OSC_CACHED_FIELD_PASSIVE int
 #define OSC_CACHED_PARAM(name, kind, def, level, scope, help) OSC_CACHED_FIELD_##kind name;
+#define OSC_CACHED_NUMBER(name, unit, def, least, most, level, scope, help) char *name;
 #include "osc_cached_params.def"
 } ompi_osc_cached_params_t;
 
+/** The numbers among them, as read by us. */
+typedef struct {
+#define OSC_CACHED_PARAM(name, kind, def, level, scope, help)
+#define OSC_CACHED_NUMBER(name, unit, def, least, most, level, scope, help) double name;
+#include "osc_cached_params.def"
+} ompi_osc_cached_numbers_t;
+
+/** How a number is written. */
+typedef enum {
+    OSC_CACHED_UNIT_COUNT, /**< digits */
+    OSC_CACHED_UNIT_BYTES, /**< digits, and K, M or G */
+    OSC_CACHED_UNIT_RATIO, /**< with a fraction */
+} ompi_osc_cached_unit_t;
+
 enum {
 #define OSC_CACHED_STAT(name, help) OSC_CACHED_STAT_##name,
+#define OSC_CACHED_LEVEL(name, help) OSC_CACHED_STAT_##name,
 #include "core/osc_cached_stats.def"
     OSC_CACHED_STAT_COUNT
 };
+
+/** A hit that osc_cached_verify has fetched again; see osc_cached_verify.c. */
+typedef struct ompi_osc_cached_shadow_t ompi_osc_cached_shadow_t;
+
+/** What we know of one target of a window; all 0 at the start. */
+typedef struct ompi_osc_cached_peer_t {
+    osc_cached_target_t cache;
+    uint64_t issued;          /**< sequence number of the last operation to it */
+    uint64_t completed;       /**< up to here all are complete at the target */
+    uint64_t completed_local; /**< up to here all are complete at the origin */
+    uint64_t written;         /**< sequence number of the last own write to it */
+    uint32_t writing;         /**< own writes that are being issued */
+    bool busy;                /**< in the window's list: issued is beyond completed */
+    bool accessible;          /**< locked, or in the group of MPI_Win_start */
+    bool cheap;               /**< gets are passed through untracked: profit.state is CHEAP */
+    bool untimed;             /**< gets are not measured until the next synchronisation */
+    osc_cached_profit_t profit;
+    uint32_t batch_gets;  /**< real gets since the last synchronisation */
+    uint32_t batch_timed; /**< of these, measured */
+    uint64_t batch_ns;    /**< that these took */
+    uint32_t batches;     /**< synchronisations with real gets, or flushes while cheap */
+    struct ompi_osc_cached_peer_t *next_busy, *prev_busy;
+    ompi_osc_cached_shadow_t *shadows;
+} ompi_osc_cached_peer_t;
 
 /** What we know of one window; lives from osc_select to osc_free. */
 typedef struct ompi_osc_cached_window_t {
     /** the window, and the proof that a slot of the window table is not stale */
     ompi_win_t *win;
+    /** gets go straight to the inner component */
+    bool direct;
+    /** gets go to the cache: the mode and the epoch allow it */
+    bool active;
+    /** several threads may call at the same time */
+    bool threaded;
+    /** every target may be accessed: fence or lock_all; otherwise peer->accessible tells */
+    bool everyone;
+    /** operations were issued in this epoch that we did not count */
+    bool untracked;
+    /** a window that can be cached: it has peers */
+    bool cacheable;
+    ompi_osc_cached_mode_t mode;
+    ompi_osc_cached_epoch_t epoch;
+    int rank;        /**< ours */
+    int disp_unit;   /**< bytes, of all targets, or 0: see disp_units */
+    int *disp_units; /**< bytes, by target */
+    ompi_osc_cached_peer_t *peers;
+    uint64_t sequence;
+    osc_cached_cache_t cache;
+    opal_mutex_t lock; /**< of all that follows the inner calls, when threaded */
+    ompi_osc_cached_peer_t *busy;
+    int num_cheap;        /**< peers that are cheap */
+    uint32_t cheap_syncs; /**< synchronisations of all targets while some are cheap */
+    int num_locks;        /**< targets locked by MPI_Win_lock */
+    int num_started;      /**< targets in started */
+    int *started;         /**< of MPI_Win_start */
+    uint32_t ticks;       /**< gets, to measure one of some */
+    uint32_t quiet;       /**< flushes since the last progress */
+    uint32_t retry_open;  /**< gets until another attempt to open the cache */
+    osc_cached_profit_costs_t costs;
+    struct ompi_osc_cached_layouts_t *layouts;
+    struct ompi_osc_cached_rget_t *rgets; /**< MPI_Rget on their way that fill entries */
+    int number;                           /**< of the window in the trace */
+    const void *exposed;                  /**< our memory that others may write, or NULL */
     /** the inner module's functions as the inner component left them */
     ompi_osc_base_module_t inner;
     /** name of the inner component, for the summary */
     const char *inner_name;
-    /** several threads may count at the same time */
-    bool threaded;
-    ompi_osc_cached_mode_t mode;
     /** number of calls, one per line of osc_cached_stats.def */
     _Atomic unsigned long stats[OSC_CACHED_STAT_COUNT];
     struct ompi_osc_cached_window_t *next;
@@ -79,6 +183,7 @@ typedef struct ompi_osc_cached_table_t {
 
 extern ompi_osc_base_component_t mca_osc_cached_component;
 extern ompi_osc_cached_params_t ompi_osc_cached_params;
+extern ompi_osc_cached_numbers_t ompi_osc_cached_numbers;
 extern ompi_osc_cached_table_t *_Atomic ompi_osc_cached_table;
 
 /* osc_cached_component.c */
@@ -108,6 +213,22 @@ void ompi_osc_cached_inner_explain(int flavor);
 
 /** Make the state of a window; NULL when there is no memory for it. */
 ompi_osc_cached_window_t *ompi_osc_cached_window_create(ompi_win_t *win, const char *inner_name);
+/**
+ * The displacement units of a window's targets. Collective.
+ *
+ * @param[out] unit   of all targets, or 0
+ * @param[out] units  by target when they differ, else NULL; when both are not given, some process
+ *                    has no memory for them, and nobody caches
+ */
+int ompi_osc_cached_window_units(ompi_communicator_t *comm, int disp_unit, int *unit, int **units);
+/**
+ * Prepare the window for caching; without memory for that it stays uncached.
+ *
+ * @param units  belongs to the window from now on
+ */
+void ompi_osc_cached_window_prepare(ompi_osc_cached_window_t *window, int unit, int *units);
+/** Mode or epoch have changed. */
+void ompi_osc_cached_window_update(ompi_osc_cached_window_t *window);
 /** Forget the state; the caller has given the inner functions back before. */
 void ompi_osc_cached_window_destroy(ompi_osc_cached_window_t *window);
 /** State of a window by search; NULL for a window that is not ours.  Never reads *win. */
@@ -125,11 +246,109 @@ void ompi_osc_cached_window_finalize(void);
 /** Replace the functions of the window's module by ours; keep the old ones in window->inner. */
 void ompi_osc_cached_forward_install(ompi_osc_cached_window_t *window);
 
+/* osc_cached_get.c: the slots get and rget */
+
+int ompi_osc_cached_get(void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt,
+                        int target, ptrdiff_t target_disp, int target_count,
+                        struct ompi_datatype_t *target_dt, ompi_win_t *win);
+int ompi_osc_cached_rget(void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt,
+                         int target, ptrdiff_t target_disp, int target_count,
+                         struct ompi_datatype_t *target_dt, ompi_win_t *win,
+                         struct ompi_request_t **request);
+/** MPI_Rget requests that are not complete will not find the window any more. */
+void ompi_osc_cached_rget_forget(ompi_osc_cached_window_t *window);
+
+/* osc_cached_type.c: datatypes */
+
+/** The core's copy and done functions for buffers with a datatype. */
+void ompi_osc_cached_type_copy(const osc_cached_buffer_t *buffer, void *bytes, size_t size,
+                               bool to_buffer);
+void ompi_osc_cached_type_done(const osc_cached_buffer_t *buffer);
+/** A number for this layout of the target's memory that no other one has in this window; 0: none.
+ */
+uint32_t ompi_osc_cached_type_layout(ompi_osc_cached_window_t *window, ompi_datatype_t *type,
+                                     int count);
+void ompi_osc_cached_type_forget(ompi_osc_cached_window_t *window);
+
+/* osc_cached_sync.c: the synchronisation slots, and what an operation leaves for them */
+
+int ompi_osc_cached_fence(int mpi_assert, ompi_win_t *win);
+int ompi_osc_cached_start(ompi_group_t *group, int mpi_assert, ompi_win_t *win);
+int ompi_osc_cached_complete(ompi_win_t *win);
+int ompi_osc_cached_lock(int lock_type, int target, int mpi_assert, ompi_win_t *win);
+int ompi_osc_cached_unlock(int target, ompi_win_t *win);
+int ompi_osc_cached_lock_all(int mpi_assert, ompi_win_t *win);
+int ompi_osc_cached_unlock_all(ompi_win_t *win);
+int ompi_osc_cached_sync(ompi_win_t *win);
+int ompi_osc_cached_flush(int target, ompi_win_t *win);
+int ompi_osc_cached_flush_all(ompi_win_t *win);
+int ompi_osc_cached_flush_local(int target, ompi_win_t *win);
+int ompi_osc_cached_flush_local_all(ompi_win_t *win);
+
+/** An own write to a target begins; its inner call has returned. */
+void ompi_osc_cached_write_begin(ompi_osc_cached_window_t *window, int target);
+void ompi_osc_cached_write_end(ompi_osc_cached_window_t *window, int target);
+
+/** Forget everything that was fetched. */
+void ompi_osc_cached_invalidate(ompi_osc_cached_window_t *window);
+
+/* osc_cached_memory.c: the budget of the process, and memory that windows expose */
+
+extern const osc_cached_alloc_t ompi_osc_cached_alloc;
+extern const osc_cached_budget_t ompi_osc_cached_budget;
+/** Take the budget from the parameters. */
+void ompi_osc_cached_memory_init(void);
+/** Memory that others may write through a window of this process, from now on, and no more. */
+void ompi_osc_cached_expose(const void *base, size_t size);
+void ompi_osc_cached_conceal(const void *base);
+/** Whether a buffer overlaps such memory. */
+bool ompi_osc_cached_is_exposed_slowly(const void *base, size_t size);
+extern _Atomic uintptr_t ompi_osc_cached_exposed_from, ompi_osc_cached_exposed_to;
+
+static inline bool ompi_osc_cached_is_exposed(const void *base, size_t size)
+{
+    uintptr_t from = (uintptr_t) base;
+
+    return from < atomic_load_explicit(&ompi_osc_cached_exposed_to, memory_order_relaxed)
+           && atomic_load_explicit(&ompi_osc_cached_exposed_from, memory_order_relaxed)
+                  < from + size
+           && ompi_osc_cached_is_exposed_slowly(base, size);
+}
+
+/* osc_cached_verify.c: rule A16 */
+
+/** Fetch again what a hit has served; compared at the next synchronisation. */
+void ompi_osc_cached_verify_hit(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                                osc_cached_key_t key, const osc_cached_buffer_t *buffer,
+                                size_t bytes, ptrdiff_t target_disp, int target_count,
+                                ompi_datatype_t *target_dt);
+/** The gets up to this sequence number are complete; caller holds no lock. */
+void ompi_osc_cached_verify_compare(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                                    uint64_t sequence);
+void ompi_osc_cached_verify_forget(ompi_osc_cached_peer_t *peer);
+
+/* osc_cached_trace.c */
+
+/** One line of the trace. */
+void ompi_osc_cached_trace_get(const ompi_osc_cached_window_t *window, int target, uint64_t address,
+                               size_t bytes, const char *outcome);
+void ompi_osc_cached_trace_init(void);
+void ompi_osc_cached_trace_finalize(void);
+extern bool ompi_osc_cached_tracing;
+
 /* osc_cached_info.c */
 
 const char *ompi_osc_cached_mode_name(ompi_osc_cached_mode_t mode);
-/** Enumerator of the modes for the MCA variable; the caller releases it. */
+/** Enumerators for the MCA variables; the caller releases them. */
 int ompi_osc_cached_mode_enum(mca_base_var_enum_t **enumerator);
+int ompi_osc_cached_scheme_enum(mca_base_var_enum_t **enumerator);
+int ompi_osc_cached_passive_enum(mca_base_var_enum_t **enumerator);
+/** Read a number; false: not one, or not between least and most. */
+bool ompi_osc_cached_read_number(const char *text, ompi_osc_cached_unit_t unit, double least,
+                                 double most, double *value);
+/** Write it for the user. */
+void ompi_osc_cached_write_number(double value, ompi_osc_cached_unit_t unit, char *text,
+                                  size_t size);
 /** Take the window's info keys, now and when MPI_Win_set_info changes them. */
 int ompi_osc_cached_info_subscribe(ompi_osc_cached_window_t *window);
 
@@ -137,6 +356,53 @@ int ompi_osc_cached_info_subscribe(ompi_osc_cached_window_t *window);
 
 /** Register one performance variable per counter. */
 int ompi_osc_cached_pvar_register(void);
+
+/* time and locks */
+
+static inline uint64_t ompi_osc_cached_now(void)
+{
+    struct timespec now;
+
+    (void) clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t) now.tv_sec * 1000000000 + (uint64_t) now.tv_nsec;
+}
+
+static inline void ompi_osc_cached_window_lock(ompi_osc_cached_window_t *window)
+{
+    if (OPAL_UNLIKELY(window->threaded)) {
+        opal_mutex_lock(&window->lock);
+    }
+}
+
+static inline void ompi_osc_cached_window_unlock(ompi_osc_cached_window_t *window)
+{
+    if (OPAL_UNLIKELY(window->threaded)) {
+        opal_mutex_unlock(&window->lock);
+    }
+}
+
+/** An operation was handed to the inner component; caller holds the lock. */
+static inline uint64_t ompi_osc_cached_issued(ompi_osc_cached_window_t *window,
+                                              ompi_osc_cached_peer_t *peer)
+{
+    peer->issued = ++window->sequence;
+    if (!peer->busy) {
+        peer->busy = true;
+        peer->prev_busy = NULL;
+        peer->next_busy = window->busy;
+        if (NULL != window->busy) {
+            window->busy->prev_busy = peer;
+        }
+        window->busy = peer;
+    }
+    return peer->issued;
+}
+
+/** Own writes to the target may be on their way (rule A1). */
+static inline bool ompi_osc_cached_is_dirty(const ompi_osc_cached_peer_t *peer)
+{
+    return peer->completed < peer->written || 0 < peer->writing;
+}
 
 /** State of a window of ours that has made a call before, else NULL. */
 static inline ompi_osc_cached_window_t *ompi_osc_cached_window_known(const ompi_win_t *win)
@@ -164,17 +430,23 @@ static inline ompi_osc_cached_window_t *ompi_osc_cached_window_of(ompi_win_t *wi
     return OPAL_LIKELY(NULL != window) ? window : ompi_osc_cached_window_enter(win);
 }
 
-static inline void ompi_osc_cached_count(ompi_osc_cached_window_t *window, int stat)
+static inline void ompi_osc_cached_add(ompi_osc_cached_window_t *window, int stat,
+                                       unsigned long more)
 {
     _Atomic unsigned long *counter = &window->stats[stat];
 
     if (OPAL_UNLIKELY(window->threaded)) {
-        atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(counter, more, memory_order_relaxed);
     } else {
         /* a locked addition would cost a single-threaded program more than all the rest */
-        atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1,
+        atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + more,
                               memory_order_relaxed);
     }
+}
+
+static inline void ompi_osc_cached_count(ompi_osc_cached_window_t *window, int stat)
+{
+    ompi_osc_cached_add(window, stat, 1);
 }
 
 END_C_DECLS

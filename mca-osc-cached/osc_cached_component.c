@@ -65,8 +65,11 @@ static const char built_for[] = BUILT_FOR_TAG STRING_OF(OMPI_MAJOR_VERSION) "."
 
 ompi_osc_cached_params_t ompi_osc_cached_params = {
 #define OSC_CACHED_PARAM(name, kind, def, level, scope, help) .name = def,
+#define OSC_CACHED_NUMBER(name, unit, def, least, most, level, scope, help) .name = def,
 #include "osc_cached_params.def"
 };
+
+ompi_osc_cached_numbers_t ompi_osc_cached_numbers;
 
 bool ompi_osc_cached_is_asked_for(void)
 {
@@ -126,9 +129,33 @@ static void add_help_folder(void)
     }
 }
 
+/* Read a number; a bad one is reported and replaced by the default. */
+static double number(const char *name, const char *text, const char *standard,
+                     ompi_osc_cached_unit_t unit, double least, double most)
+{
+    char from[32], to[32];
+    double value = 0;
+
+    if (ompi_osc_cached_read_number(text, unit, least, most, &value)) {
+        return value;
+    }
+    if (ompi_osc_cached_is_asked_for()) {
+        ompi_osc_cached_write_number(least, unit, from, sizeof(from));
+        ompi_osc_cached_write_number(most, unit, to, sizeof(to));
+        opal_show_help("help-mpi-osc-cached.txt", "bad-number", true, opal_process_info.nodename,
+                       name, (NULL == text) ? "" : text,
+                       (OSC_CACHED_UNIT_RATIO == unit)   ? "a number"
+                       : (OSC_CACHED_UNIT_BYTES == unit) ? "a number of bytes (K, M, G)"
+                                                         : "a whole number",
+                       from, to, standard);
+    }
+    (void) ompi_osc_cached_read_number(standard, unit, least, most, &value);
+    return value;
+}
+
 static int component_register(void)
 {
-    mca_base_var_enum_t *mode_enum = NULL;
+    mca_base_var_enum_t *mode_enum = NULL, *scheme_enum = NULL, *passive_enum = NULL;
     const char *refused = NULL;
     int ret;
 
@@ -136,16 +163,22 @@ static int component_register(void)
     if (!runs_in_its_release()) {
         return OMPI_ERR_NOT_AVAILABLE;
     }
-    if (OPAL_SUCCESS != ompi_osc_cached_mode_enum(&mode_enum)) {
+    if (OPAL_SUCCESS != ompi_osc_cached_mode_enum(&mode_enum)
+        || OPAL_SUCCESS != ompi_osc_cached_scheme_enum(&scheme_enum)
+        || OPAL_SUCCESS != ompi_osc_cached_passive_enum(&passive_enum)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
 
 #define TYPE_STRING MCA_BASE_VAR_TYPE_STRING
 #define TYPE_BOOL MCA_BASE_VAR_TYPE_BOOL
 #define TYPE_MODE MCA_BASE_VAR_TYPE_INT
+#define TYPE_SCHEME MCA_BASE_VAR_TYPE_INT
+#define TYPE_PASSIVE MCA_BASE_VAR_TYPE_INT
 #define ENUM_STRING NULL
 #define ENUM_BOOL NULL
 #define ENUM_MODE mode_enum
+#define ENUM_SCHEME scheme_enum
+#define ENUM_PASSIVE passive_enum
 #define OSC_CACHED_PARAM(name, kind, def, level, scope, help)                               \
     ompi_osc_cached_params.name = def;                                                      \
     ret = mca_base_component_var_register(                                                  \
@@ -154,9 +187,15 @@ static int component_register(void)
     if (0 > ret) {                                                                          \
         refused = #name;                                                                    \
     }
+#define OSC_CACHED_NUMBER(name, unit, def, least, most, level, scope, help) \
+    OSC_CACHED_PARAM(name, STRING, def, level, scope, help)                 \
+    ompi_osc_cached_numbers.name =                                          \
+        number(#name, ompi_osc_cached_params.name, def, OSC_CACHED_UNIT_##unit, least, most);
 #include "osc_cached_params.def"
 
     OBJ_RELEASE(mode_enum);
+    OBJ_RELEASE(scheme_enum);
+    OBJ_RELEASE(passive_enum);
 
     if (NULL != refused) {
         /* Open MPI has named the value and the allowed ones; say what follows from it */
@@ -174,6 +213,7 @@ static int component_open(void)
 
 static int component_init(bool enable_progress_threads, bool enable_mpi_threads)
 {
+    ompi_osc_cached_memory_init();
     return ompi_osc_cached_inner_init(enable_progress_threads, enable_mpi_threads);
 }
 
@@ -181,6 +221,7 @@ static int component_finalize(void)
 {
     ompi_osc_cached_inner_finalize();
     ompi_osc_cached_window_finalize();
+    ompi_osc_cached_trace_finalize();
     return OMPI_SUCCESS;
 }
 
@@ -203,7 +244,8 @@ static int component_select(ompi_win_t *win, void **base, size_t size, int disp_
 {
     ompi_osc_base_component_t *inner;
     ompi_osc_cached_window_t *window;
-    int ret, priority;
+    bool can_be_cached = MPI_WIN_FLAVOR_CREATE == flavor || MPI_WIN_FLAVOR_ALLOCATE == flavor;
+    int ret, priority, unit = 0, *units = NULL;
 
     inner = ompi_osc_cached_inner_find(win, base, size, disp_unit, comm, info, flavor, &priority);
     if (NULL == inner) {
@@ -213,10 +255,23 @@ static int component_select(ompi_win_t *win, void **base, size_t size, int disp_
     if (OMPI_SUCCESS != ret) {
         return ret;
     }
+    /* for the trace's name the rank must be known, which it is not in component_init */
+    ompi_osc_cached_trace_init();
+    if (can_be_cached) {
+        (void) ompi_osc_cached_window_units(comm, disp_unit, &unit, &units);
+    }
     window = ompi_osc_cached_window_create(win, inner->osc_version.mca_component_name);
     if (NULL == window) {
         /* rule A11: without memory the window works, just without us */
+        free(units);
         return OMPI_SUCCESS;
+    }
+    if (can_be_cached) {
+        ompi_osc_cached_window_prepare(window, unit, units);
+    }
+    if (MPI_WIN_FLAVOR_DYNAMIC != flavor && 0 < size) {
+        window->exposed = *base;
+        ompi_osc_cached_expose(*base, size);
     }
     ompi_osc_cached_forward_install(window);
     opal_output_verbose(MCA_BASE_VERBOSE_COMPONENT, ompi_osc_base_framework.framework_output,

@@ -2,23 +2,26 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * The 29 functions of an osc module: each counts the call and forwards it to the inner module's
- * function.  A slot that the inner module leaves NULL stays NULL (rule A15), because Open MPI tells
- * from it what a module can do.
+ * The 29 functions of an osc module.  Those that are not in osc_cached_get.c or osc_cached_sync.c
+ * count the call and forward it to the inner module's function; own writes tell the cache.  A slot
+ * that the inner module leaves NULL stays NULL (rule A15), because Open MPI tells from it what a
+ * module can do.
  *
  * The path must stay short, at most 40 instructions per call: find the window, add one, jump.  What
- * needs a function call on the way, a window's first call, is kept apart in slow_...; one jump at the
- * end for both keeps the arguments where they are.
+ * needs a function call on the way, a window's first call, is kept apart in slow_...; one jump at
+ * the end for both keeps the arguments where they are.
  */
 
 #include "ompi_config.h"
 
 /* gcc 10 and later call a function for an atomic addition, which would spoil the path below */
 #if defined(__aarch64__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 10
-#    pragma GCC target("no-outline-atomics")
+#pragma GCC target("no-outline-atomics")
 #endif
 
 #include <string.h>
+
+#include "ompi/constants.h"
 
 #include "osc_cached.h"
 
@@ -44,6 +47,35 @@
         return next arguments;                                                \
     }
 
+/* the same for an own write to a target (rule A1) */
+#define FORWARD_WRITE(slot, stat, parameters, arguments)                      \
+    __opal_attribute_noinline__ static int slow_##slot parameters             \
+    {                                                                         \
+        ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);    \
+        int ret;                                                              \
+                                                                              \
+        ompi_osc_cached_count(window, OSC_CACHED_STAT_##stat);                \
+        if (!window->active) {                                                \
+            return window->inner.osc_##slot arguments;                        \
+        }                                                                     \
+        ompi_osc_cached_write_begin(window, target);                          \
+        ret = window->inner.osc_##slot arguments;                             \
+        ompi_osc_cached_write_end(window, target);                            \
+        return ret;                                                           \
+    }                                                                         \
+                                                                              \
+    static int forward_##slot parameters                                      \
+    {                                                                         \
+        ompi_osc_cached_window_t *window = ompi_osc_cached_window_known(win); \
+        ompi_osc_base_module_##slot##_fn_t next = slow_##slot;                \
+                                                                              \
+        if (OPAL_LIKELY(NULL != window) && !window->active) {                 \
+            ompi_osc_cached_count(window, OSC_CACHED_STAT_##stat);            \
+            next = window->inner.osc_##slot;                                  \
+        }                                                                     \
+        return next arguments;                                                \
+    }
+
 /* memory of the window */
 
 static int forward_win_shared_query(ompi_win_t *win, int rank, size_t *size, int *disp_unit,
@@ -53,9 +85,31 @@ static int forward_win_shared_query(ompi_win_t *win, int rank, size_t *size, int
                                                                       baseptr);
 }
 
-FORWARD(win_attach, attaches, (ompi_win_t *win, void *base, size_t size), (win, base, size))
+static int forward_win_attach(ompi_win_t *win, void *base, size_t size)
+{
+    ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
+    int ret;
 
-FORWARD(win_detach, attaches, (ompi_win_t *win, const void *base), (win, base))
+    ompi_osc_cached_count(window, OSC_CACHED_STAT_attaches);
+    ret = window->inner.osc_win_attach(win, base, size);
+    if (OMPI_SUCCESS == ret) {
+        ompi_osc_cached_expose(base, size);
+    }
+    return ret;
+}
+
+static int forward_win_detach(ompi_win_t *win, const void *base)
+{
+    ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
+    int ret;
+
+    ompi_osc_cached_count(window, OSC_CACHED_STAT_attaches);
+    ret = window->inner.osc_win_detach(win, base);
+    if (OMPI_SUCCESS == ret) {
+        ompi_osc_cached_conceal(base);
+    }
+    return ret;
+}
 
 static int forward_free(ompi_win_t *win)
 {
@@ -66,114 +120,78 @@ static int forward_free(ompi_win_t *win)
         ompi_osc_cached_window_print(window);
     }
     *win->w_osc_module = inner;
+    if (NULL != window->exposed) {
+        ompi_osc_cached_conceal(window->exposed);
+    }
     ompi_osc_cached_window_destroy(window);
     return inner.osc_free(win);
 }
 
 /* communication */
 
-FORWARD(put, puts,
-        (const void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt, int target,
-         ptrdiff_t target_disp, int target_count, struct ompi_datatype_t *target_dt,
-         ompi_win_t *win),
-        (origin_addr, origin_count, origin_dt, target, target_disp, target_count, target_dt, win))
+FORWARD_WRITE(put, puts,
+              (const void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt,
+               int target, ptrdiff_t target_disp, int target_count,
+               struct ompi_datatype_t *target_dt, ompi_win_t *win),
+              (origin_addr, origin_count, origin_dt, target, target_disp, target_count, target_dt,
+               win))
 
-FORWARD(get, gets,
-        (void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt, int target,
-         ptrdiff_t target_disp, int target_count, struct ompi_datatype_t *target_dt,
-         ompi_win_t *win),
-        (origin_addr, origin_count, origin_dt, target, target_disp, target_count, target_dt, win))
+FORWARD_WRITE(accumulate, accumulates,
+              (const void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt,
+               int target, ptrdiff_t target_disp, int target_count,
+               struct ompi_datatype_t *target_dt, struct ompi_op_t *op, ompi_win_t *win),
+              (origin_addr, origin_count, origin_dt, target, target_disp, target_count, target_dt,
+               op, win))
 
-FORWARD(accumulate, accumulates,
-        (const void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt, int target,
-         ptrdiff_t target_disp, int target_count, struct ompi_datatype_t *target_dt,
-         struct ompi_op_t *op, ompi_win_t *win),
-        (origin_addr, origin_count, origin_dt, target, target_disp, target_count, target_dt, op,
-         win))
+FORWARD_WRITE(compare_and_swap, fetches,
+              (const void *origin_addr, const void *compare_addr, void *result_addr,
+               struct ompi_datatype_t *dt, int target, ptrdiff_t target_disp, ompi_win_t *win),
+              (origin_addr, compare_addr, result_addr, dt, target, target_disp, win))
 
-FORWARD(compare_and_swap, fetches,
-        (const void *origin_addr, const void *compare_addr, void *result_addr,
-         struct ompi_datatype_t *dt, int target, ptrdiff_t target_disp, ompi_win_t *win),
-        (origin_addr, compare_addr, result_addr, dt, target, target_disp, win))
+FORWARD_WRITE(fetch_and_op, fetches,
+              (const void *origin_addr, void *result_addr, struct ompi_datatype_t *dt, int target,
+               ptrdiff_t target_disp, struct ompi_op_t *op, ompi_win_t *win),
+              (origin_addr, result_addr, dt, target, target_disp, op, win))
 
-FORWARD(fetch_and_op, fetches,
-        (const void *origin_addr, void *result_addr, struct ompi_datatype_t *dt, int target,
-         ptrdiff_t target_disp, struct ompi_op_t *op, ompi_win_t *win),
-        (origin_addr, result_addr, dt, target, target_disp, op, win))
+FORWARD_WRITE(get_accumulate, fetches,
+              (const void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt,
+               void *result_addr, int result_count, struct ompi_datatype_t *result_dt, int target,
+               ptrdiff_t target_disp, int target_count, struct ompi_datatype_t *target_dt,
+               struct ompi_op_t *op, ompi_win_t *win),
+              (origin_addr, origin_count, origin_dt, result_addr, result_count, result_dt, target,
+               target_disp, target_count, target_dt, op, win))
 
-FORWARD(get_accumulate, fetches,
-        (const void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt,
-         void *result_addr, int result_count, struct ompi_datatype_t *result_dt, int target,
-         ptrdiff_t target_disp, int target_count, struct ompi_datatype_t *target_dt,
-         struct ompi_op_t *op, ompi_win_t *win),
-        (origin_addr, origin_count, origin_dt, result_addr, result_count, result_dt, target,
-         target_disp, target_count, target_dt, op, win))
+FORWARD_WRITE(rput, puts,
+              (const void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt,
+               int target, ptrdiff_t target_disp, int target_count,
+               struct ompi_datatype_t *target_dt, ompi_win_t *win, struct ompi_request_t **request),
+              (origin_addr, origin_count, origin_dt, target, target_disp, target_count, target_dt,
+               win, request))
 
-FORWARD(rput, puts,
-        (const void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt, int target,
-         ptrdiff_t target_disp, int target_count, struct ompi_datatype_t *target_dt,
-         ompi_win_t *win, struct ompi_request_t **request),
-        (origin_addr, origin_count, origin_dt, target, target_disp, target_count, target_dt, win,
-         request))
+FORWARD_WRITE(raccumulate, accumulates,
+              (const void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt,
+               int target, ptrdiff_t target_disp, int target_count,
+               struct ompi_datatype_t *target_dt, struct ompi_op_t *op, ompi_win_t *win,
+               struct ompi_request_t **request),
+              (origin_addr, origin_count, origin_dt, target, target_disp, target_count, target_dt,
+               op, win, request))
 
-FORWARD(rget, rgets,
-        (void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt, int target,
-         ptrdiff_t target_disp, int target_count, struct ompi_datatype_t *target_dt,
-         ompi_win_t *win, struct ompi_request_t **request),
-        (origin_addr, origin_count, origin_dt, target, target_disp, target_count, target_dt, win,
-         request))
+FORWARD_WRITE(rget_accumulate, fetches,
+              (const void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt,
+               void *result_addr, int result_count, struct ompi_datatype_t *result_dt, int target,
+               ptrdiff_t target_disp, int target_count, struct ompi_datatype_t *target_dt,
+               struct ompi_op_t *op, ompi_win_t *win, struct ompi_request_t **request),
+              (origin_addr, origin_count, origin_dt, result_addr, result_count, result_dt, target,
+               target_disp, target_count, target_dt, op, win, request))
 
-FORWARD(raccumulate, accumulates,
-        (const void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt, int target,
-         ptrdiff_t target_disp, int target_count, struct ompi_datatype_t *target_dt,
-         struct ompi_op_t *op, ompi_win_t *win, struct ompi_request_t **request),
-        (origin_addr, origin_count, origin_dt, target, target_disp, target_count, target_dt, op,
-         win, request))
-
-FORWARD(rget_accumulate, fetches,
-        (const void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt,
-         void *result_addr, int result_count, struct ompi_datatype_t *result_dt, int target,
-         ptrdiff_t target_disp, int target_count, struct ompi_datatype_t *target_dt,
-         struct ompi_op_t *op, ompi_win_t *win, struct ompi_request_t **request),
-        (origin_addr, origin_count, origin_dt, result_addr, result_count, result_dt, target,
-         target_disp, target_count, target_dt, op, win, request))
-
-/* active target synchronisation */
-
-FORWARD(fence, fences, (int mpi_assert, ompi_win_t *win), (mpi_assert, win))
-
-FORWARD(start, starts, (ompi_group_t * group, int mpi_assert, ompi_win_t *win),
-        (group, mpi_assert, win))
-
-FORWARD(complete, completes, (ompi_win_t *win), (win))
+/* the target's side of active target synchronisation */
 
 FORWARD(post, posts, (ompi_group_t * group, int mpi_assert, ompi_win_t *win),
         (group, mpi_assert, win))
 
-FORWARD(wait, waits, (ompi_win_t *win), (win))
+FORWARD(wait, waits, (ompi_win_t * win), (win))
 
-FORWARD(test, waits, (ompi_win_t *win, int *flag), (win, flag))
-
-/* passive target synchronisation */
-
-FORWARD(lock, locks, (int lock_type, int target, int mpi_assert, ompi_win_t *win),
-        (lock_type, target, mpi_assert, win))
-
-FORWARD(unlock, unlocks, (int target, ompi_win_t *win), (target, win))
-
-FORWARD(lock_all, locks, (int mpi_assert, ompi_win_t *win), (mpi_assert, win))
-
-FORWARD(unlock_all, unlocks, (ompi_win_t *win), (win))
-
-FORWARD(sync, syncs, (ompi_win_t *win), (win))
-
-FORWARD(flush, flushes, (int target, ompi_win_t *win), (target, win))
-
-FORWARD(flush_all, flushes, (ompi_win_t *win), (win))
-
-FORWARD(flush_local, flushes, (int target, ompi_win_t *win), (target, win))
-
-FORWARD(flush_local_all, flushes, (ompi_win_t *win), (win))
+FORWARD(test, waits, (ompi_win_t * win, int *flag), (win, flag))
 
 static const ompi_osc_base_module_t forwarders = {
     .osc_win_shared_query = forward_win_shared_query,
@@ -181,30 +199,30 @@ static const ompi_osc_base_module_t forwarders = {
     .osc_win_detach = forward_win_detach,
     .osc_free = forward_free,
     .osc_put = forward_put,
-    .osc_get = forward_get,
+    .osc_get = ompi_osc_cached_get,
     .osc_accumulate = forward_accumulate,
     .osc_compare_and_swap = forward_compare_and_swap,
     .osc_fetch_and_op = forward_fetch_and_op,
     .osc_get_accumulate = forward_get_accumulate,
     .osc_rput = forward_rput,
-    .osc_rget = forward_rget,
+    .osc_rget = ompi_osc_cached_rget,
     .osc_raccumulate = forward_raccumulate,
     .osc_rget_accumulate = forward_rget_accumulate,
-    .osc_fence = forward_fence,
-    .osc_start = forward_start,
-    .osc_complete = forward_complete,
+    .osc_fence = ompi_osc_cached_fence,
+    .osc_start = ompi_osc_cached_start,
+    .osc_complete = ompi_osc_cached_complete,
     .osc_post = forward_post,
     .osc_wait = forward_wait,
     .osc_test = forward_test,
-    .osc_lock = forward_lock,
-    .osc_unlock = forward_unlock,
-    .osc_lock_all = forward_lock_all,
-    .osc_unlock_all = forward_unlock_all,
-    .osc_sync = forward_sync,
-    .osc_flush = forward_flush,
-    .osc_flush_all = forward_flush_all,
-    .osc_flush_local = forward_flush_local,
-    .osc_flush_local_all = forward_flush_local_all,
+    .osc_lock = ompi_osc_cached_lock,
+    .osc_unlock = ompi_osc_cached_unlock,
+    .osc_lock_all = ompi_osc_cached_lock_all,
+    .osc_unlock_all = ompi_osc_cached_unlock_all,
+    .osc_sync = ompi_osc_cached_sync,
+    .osc_flush = ompi_osc_cached_flush,
+    .osc_flush_all = ompi_osc_cached_flush_all,
+    .osc_flush_local = ompi_osc_cached_flush_local,
+    .osc_flush_local_all = ompi_osc_cached_flush_local_all,
 };
 
 void ompi_osc_cached_forward_install(ompi_osc_cached_window_t *window)

@@ -2,16 +2,28 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Names of the modes, and the info keys of a window:
+ * Values that users write: names, numbers, and the info keys of a window:
  *
  *   ompi_osc_cached_mode         off | transparent | always | user; beats the MCA variable
+ *   CLAMPI_MODE                  1 | 2 | 3, the CLaMPI library's name for the last three of them
+ *   ompi_osc_cached_memory       bytes of data that the window can keep, now
+ *   ompi_osc_cached_entries      gets that the window can keep, now
+ *   ompi_osc_cached_adaptive     true | false: these two follow what the program does
+ *   ompi_osc_cached_scheme       full | temporal | positional
+ *   ompi_osc_cached_sample       entries compared to find the one that leaves
  *   ompi_osc_cached_invalidate   "true": forget what was fetched so far
  *
- * MPI_Win_get_info reports what the callbacks return, so they return what is in force.
+ * MPI_Win_get_info reports what the callbacks return, so they return what is in force.  Open
+ * MPI 4.1 takes keys of up to 27 characters.
  */
 
 #include "ompi_config.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "opal/util/info_subscriber.h"
@@ -36,6 +48,33 @@ static const mca_base_var_enum_value_t modes[] = {
     {.value = 0, .string = NULL},
 };
 
+static const mca_base_var_enum_value_t clampi_modes[] = {
+    {.value = OSC_CACHED_MODE_OFF, .string = "0"},
+    {.value = OSC_CACHED_MODE_TRANSPARENT, .string = "1"},
+    {.value = OSC_CACHED_MODE_ALWAYS, .string = "2"},
+    {.value = OSC_CACHED_MODE_USER, .string = "3"},
+    {.value = 0, .string = NULL},
+};
+
+static const mca_base_var_enum_value_t schemes[] = {
+    {.value = OSC_CACHED_SCHEME_FULL, .string = "full"},
+    {.value = OSC_CACHED_SCHEME_TEMPORAL, .string = "temporal"},
+    {.value = OSC_CACHED_SCHEME_POSITIONAL, .string = "positional"},
+    {.value = 0, .string = NULL},
+};
+
+static const mca_base_var_enum_value_t passive_scopes[] = {
+    {.value = OSC_CACHED_PASSIVE_NONE, .string = "none"},
+    {.value = OSC_CACHED_PASSIVE_FLUSH, .string = "flush"},
+    {.value = 0, .string = NULL},
+};
+
+static const mca_base_var_enum_value_t truths[] = {
+    {.value = false, .string = "false"},
+    {.value = true, .string = "true"},
+    {.value = 0, .string = NULL},
+};
+
 const char *ompi_osc_cached_mode_name(ompi_osc_cached_mode_t mode)
 {
     return modes[mode].string;
@@ -46,51 +85,287 @@ int ompi_osc_cached_mode_enum(mca_base_var_enum_t **enumerator)
     return mca_base_var_enum_create("osc_cached_mode", modes, enumerator);
 }
 
+int ompi_osc_cached_scheme_enum(mca_base_var_enum_t **enumerator)
+{
+    return mca_base_var_enum_create("osc_cached_scheme", schemes, enumerator);
+}
+
+int ompi_osc_cached_passive_enum(mca_base_var_enum_t **enumerator)
+{
+    return mca_base_var_enum_create("osc_cached_passive_scope", passive_scopes, enumerator);
+}
+
+/* Numbers */
+
+bool ompi_osc_cached_read_number(const char *text, ompi_osc_cached_unit_t unit, double least,
+                                 double most, double *value)
+{
+    static const char suffixes[] = "KMG";
+    const char *suffix;
+    char *end;
+    double read;
+
+    /* what strtod takes beside numbers: white space, "inf", "nan", "0x" */
+    if (NULL == text || 0 == strspn(text, "0123456789.")
+        || strlen(text) != strspn(text, "0123456789.eE+-KMGkmg")) {
+        return false;
+    }
+    errno = 0;
+    read = strtod(text, &end);
+    if (end == text || 0 != errno) {
+        return false;
+    }
+    if (OSC_CACHED_UNIT_BYTES == unit && '\0' != *end) {
+        suffix = strchr(suffixes, *end & ~('a' - 'A'));
+        if (NULL == suffix) {
+            return false;
+        }
+        read = ldexp(read, 10 * (int) (suffix - suffixes + 1));
+        ++end;
+    }
+    if ('\0' != *end || read < least || most < read
+        || (OSC_CACHED_UNIT_RATIO != unit && read != (double) (uint64_t) read)) {
+        return false;
+    }
+    *value = read;
+    return true;
+}
+
+void ompi_osc_cached_write_number(double value, ompi_osc_cached_unit_t unit, char *text,
+                                  size_t size)
+{
+    snprintf(text, size, (OSC_CACHED_UNIT_RATIO == unit) ? "%g" : "%.0f", value);
+}
+
+/* Info keys */
+
+static void refuse(const ompi_osc_cached_window_t *window, const char *key, const char *value,
+                   const char *allowed, const char *present)
+{
+    opal_show_help("help-mpi-osc-cached.txt", "bad-info", true, opal_process_info.nodename,
+                   window->win->w_name, key, NULL == value ? "" : value, allowed, present);
+}
+
+/* One of some names. */
+static bool read_name(const ompi_osc_cached_window_t *window, const char *key, const char *value,
+                      const mca_base_var_enum_value_t *names, int present, int *number)
+{
+    char allowed[128] = "";
+
+    for (int i = 0; NULL != names[i].string; ++i) {
+        size_t used = strlen(allowed);
+
+        if (NULL != value && 0 == strcmp(value, names[i].string)) {
+            *number = names[i].value;
+            return true;
+        }
+        snprintf(allowed + used, sizeof(allowed) - used, "%s%s", (0 == i) ? "" : ", ",
+                 names[i].string);
+    }
+    refuse(window, key, value, allowed, names[present].string);
+    return false;
+}
+
+/* A number. */
+static bool read_count(const ompi_osc_cached_window_t *window, const char *key, const char *value,
+                       ompi_osc_cached_unit_t unit, double least, double most, double present,
+                       double *number)
+{
+    char allowed[80], from[32], to[32], now[32];
+
+    if (ompi_osc_cached_read_number(value, unit, least, most, number)) {
+        return true;
+    }
+    ompi_osc_cached_write_number(least, unit, from, sizeof(from));
+    ompi_osc_cached_write_number(most, unit, to, sizeof(to));
+    ompi_osc_cached_write_number(present, unit, now, sizeof(now));
+    snprintf(allowed, sizeof(allowed), "%s to %s", from, to);
+    refuse(window, key, value, allowed, now);
+    return false;
+}
+
+static void set_mode(ompi_osc_cached_window_t *window, int mode)
+{
+    if (mode == (int) window->mode) {
+        return;
+    }
+    /* what the old mode has kept is nothing for the new one */
+    ompi_osc_cached_invalidate(window);
+    if (!window->active && OSC_CACHED_EPOCH_NONE != window->epoch) {
+        /* in the middle of an epoch: there may be operations that were not counted */
+        window->untracked = true;
+    }
+    window->mode = (ompi_osc_cached_mode_t) mode;
+    ompi_osc_cached_window_update(window);
+}
+
+/* what a key says when it was not given, so that a callback at that moment is no change */
+#define NOT_GIVEN ""
+
+/* A callback: the window, or nothing to do. */
+#define WINDOW_OF(object)                                                                      \
+    ompi_osc_cached_window_t *window = ompi_osc_cached_window_search((ompi_win_t *) (object)); \
+    if (NULL == window) {                                                                      \
+        return value;                                                                          \
+    }
+
 static INFO_CONST char *mode_changed(opal_infosubscriber_t *object, INFO_CONST char *key,
                                      INFO_CONST char *value)
 {
-    ompi_osc_cached_window_t *window = ompi_osc_cached_window_search((ompi_win_t *) object);
-    bool known = false;
+    int mode;
 
-    if (NULL == window) {
-        return value;
-    }
-    for (int i = 0; NULL != modes[i].string && NULL != value; ++i) {
-        if (0 == strcmp(value, modes[i].string)) {
-            window->mode = (ompi_osc_cached_mode_t) modes[i].value;
-            known = true;
-        }
-    }
-    if (!known) {
-        opal_show_help("help-mpi-osc-cached.txt", "bad-info-mode", true, opal_process_info.nodename,
-                       window->win->w_name, key, NULL == value ? "" : value,
-                       ompi_osc_cached_mode_name(window->mode));
+    WINDOW_OF(object)
+    if (read_name(window, key, value, modes, window->mode, &mode)) {
+        set_mode(window, mode);
     }
     return (INFO_CONST char *) ompi_osc_cached_mode_name(window->mode);
+}
+
+static INFO_CONST char *clampi_mode_changed(opal_infosubscriber_t *object, INFO_CONST char *key,
+                                            INFO_CONST char *value)
+{
+    int mode;
+
+    WINDOW_OF(object)
+    if (0 != strcmp(value, NOT_GIVEN)
+        && read_name(window, key, value, clampi_modes, window->mode, &mode)) {
+        set_mode(window, mode);
+    }
+    return (INFO_CONST char *) clampi_modes[window->mode].string;
+}
+
+/* A text that lives as long as the process: Open MPI copies it, but only after the return. */
+static INFO_CONST char *number_text(double value)
+{
+    static char texts[8][32];
+    static _Atomic unsigned next;
+    char *text = texts[atomic_fetch_add_explicit(&next, 1, memory_order_relaxed) % 8];
+
+    ompi_osc_cached_write_number(value, OSC_CACHED_UNIT_COUNT, text, sizeof(texts[0]));
+    return text;
+}
+
+static INFO_CONST char *memory_changed(opal_infosubscriber_t *object, INFO_CONST char *key,
+                                       INFO_CONST char *value)
+{
+    const osc_cached_cache_t *cache;
+    double bytes;
+
+    WINDOW_OF(object)
+    cache = &window->cache;
+    ompi_osc_cached_window_lock(window);
+    if (0 != strcmp(value, NOT_GIVEN) && window->cacheable
+        && read_count(window, key, value, OSC_CACHED_UNIT_BYTES, 4096, 0x1p37,
+                      (double) cache->config.memory, &bytes)) {
+        (void) osc_cached_cache_resize_storage(&window->cache, (uint64_t) bytes);
+    }
+    bytes = (double) (cache->open ? osc_cached_storage_capacity(&cache->storage)
+                                  : cache->config.memory);
+    ompi_osc_cached_window_unlock(window);
+    return number_text(bytes);
+}
+
+static INFO_CONST char *entries_changed(opal_infosubscriber_t *object, INFO_CONST char *key,
+                                        INFO_CONST char *value)
+{
+    const osc_cached_cache_t *cache;
+    double entries;
+
+    WINDOW_OF(object)
+    cache = &window->cache;
+    ompi_osc_cached_window_lock(window);
+    if (0 != strcmp(value, NOT_GIVEN) && window->cacheable
+        && read_count(window, key, value, OSC_CACHED_UNIT_COUNT, 16, 0x1p28,
+                      (double) cache->config.entries, &entries)) {
+        (void) osc_cached_cache_resize_index(&window->cache, (uint32_t) entries);
+    }
+    entries =
+        (double) (cache->open ? osc_cached_index_num_slots(&cache->index) : cache->config.entries);
+    ompi_osc_cached_window_unlock(window);
+    return number_text(entries);
+}
+
+static INFO_CONST char *sample_changed(opal_infosubscriber_t *object, INFO_CONST char *key,
+                                       INFO_CONST char *value)
+{
+    double sample;
+
+    WINDOW_OF(object)
+    if (0 != strcmp(value, NOT_GIVEN) && window->cacheable
+        && read_count(window, key, value, OSC_CACHED_UNIT_COUNT, 1, 1024,
+                      window->cache.config.sample, &sample)) {
+        window->cache.config.sample = (uint32_t) sample;
+    }
+    return number_text(window->cache.config.sample);
+}
+
+static INFO_CONST char *scheme_changed(opal_infosubscriber_t *object, INFO_CONST char *key,
+                                       INFO_CONST char *value)
+{
+    int scheme;
+
+    WINDOW_OF(object)
+    if (0 != strcmp(value, NOT_GIVEN)
+        && read_name(window, key, value, schemes, window->cache.config.scheme, &scheme)) {
+        window->cache.config.scheme = (osc_cached_scheme_t) scheme;
+    }
+    return (INFO_CONST char *) schemes[window->cache.config.scheme].string;
+}
+
+static INFO_CONST char *adaptive_changed(opal_infosubscriber_t *object, INFO_CONST char *key,
+                                         INFO_CONST char *value)
+{
+    int adaptive;
+
+    WINDOW_OF(object)
+    if (0 != strcmp(value, NOT_GIVEN)
+        && read_name(window, key, value, truths, window->cache.config.adaptive, &adaptive)) {
+        window->cache.config.adaptive = 0 != adaptive;
+    }
+    return (INFO_CONST char *) truths[window->cache.config.adaptive].string;
 }
 
 static INFO_CONST char *invalidate(opal_infosubscriber_t *object, INFO_CONST char *key,
                                    INFO_CONST char *value)
 {
-    ompi_osc_cached_window_t *window = ompi_osc_cached_window_search((ompi_win_t *) object);
+    int now;
 
-    (void) key;
-    if (NULL != window && NULL != value && 0 == strcmp(value, "true")) {
+    WINDOW_OF(object)
+    if (read_name(window, key, value, truths, false, &now) && now) {
         ompi_osc_cached_count(window, OSC_CACHED_STAT_invalidations);
+        ompi_osc_cached_invalidate(window);
     }
     return (INFO_CONST char *) "false";
 }
 
 int ompi_osc_cached_info_subscribe(ompi_osc_cached_window_t *window)
 {
-    int ret = opal_infosubscribe_subscribe(
-        &window->win->super, (INFO_CONST char *) "ompi_osc_cached_mode",
-        (INFO_CONST char *) ompi_osc_cached_mode_name(window->mode), mode_changed);
+    static const struct {
+        const char *key;
+        opal_key_interest_callback_t *changed;
+    } keys[] = {
+        /* the alias first: our own name beats it */
+        {"CLAMPI_MODE", clampi_mode_changed},
+        {"ompi_osc_cached_mode", mode_changed},
+        {"ompi_osc_cached_memory", memory_changed},
+        {"ompi_osc_cached_entries", entries_changed},
+        {"ompi_osc_cached_adaptive", adaptive_changed},
+        {"ompi_osc_cached_scheme", scheme_changed},
+        {"ompi_osc_cached_sample", sample_changed},
+        {"ompi_osc_cached_invalidate", invalidate},
+    };
+    int ret = OMPI_SUCCESS;
 
-    if (OMPI_SUCCESS != ret) {
-        return ret;
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]) && OMPI_SUCCESS == ret; ++i) {
+        const char *unless_given = NOT_GIVEN;
+
+        if (mode_changed == keys[i].changed) {
+            unless_given = ompi_osc_cached_mode_name(window->mode);
+        } else if (invalidate == keys[i].changed) {
+            unless_given = "false";
+        }
+        ret = opal_infosubscribe_subscribe(&window->win->super, (INFO_CONST char *) keys[i].key,
+                                           (INFO_CONST char *) unless_given, keys[i].changed);
     }
-    return opal_infosubscribe_subscribe(&window->win->super,
-                                        (INFO_CONST char *) "ompi_osc_cached_invalidate",
-                                        (INFO_CONST char *) "false", invalidate);
+    return ret;
 }

@@ -16,9 +16,8 @@
  * followed. */
 static int read_counter(const mca_base_pvar_t *pvar, void *value, void *win)
 {
-    return ompi_osc_cached_window_read(win, (int) (intptr_t) pvar->ctx, value)
-               ? OMPI_SUCCESS
-               : OMPI_ERR_NOT_FOUND;
+    return ompi_osc_cached_window_read(win, (int) (intptr_t) pvar->ctx, value) ? OMPI_SUCCESS
+                                                                               : OMPI_ERR_NOT_FOUND;
 }
 
 static int notify(mca_base_pvar_t *pvar, mca_base_pvar_event_t event, void *win, int *count)
@@ -38,15 +37,17 @@ int ompi_osc_cached_pvar_register(void)
 {
     int ret;
 
-#define OSC_CACHED_STAT(name, help)                                                             \
+#define REGISTER(name, help, class)                                                             \
     ret = mca_base_component_pvar_register(                                                     \
         &mca_osc_cached_component.osc_version, #name, help, OPAL_INFO_LVL_4,                    \
-        MCA_BASE_PVAR_CLASS_COUNTER, MCA_BASE_VAR_TYPE_UNSIGNED_LONG, NULL,                     \
+        MCA_BASE_PVAR_CLASS_##class, MCA_BASE_VAR_TYPE_UNSIGNED_LONG, NULL,                     \
         MCA_BASE_VAR_BIND_MPI_WIN, MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, \
         read_counter, NULL, notify, (void *) (intptr_t) OSC_CACHED_STAT_##name);                \
     if (0 > ret) {                                                                              \
         return ret;                                                                             \
     }
+#define OSC_CACHED_STAT(name, help) REGISTER(name, help, COUNTER)
+#define OSC_CACHED_LEVEL(name, help) REGISTER(name, help, SIZE)
 #include "core/osc_cached_stats.def"
     return OMPI_SUCCESS;
 }

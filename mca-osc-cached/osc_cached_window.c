@@ -18,6 +18,9 @@
 
 #include "opal/util/output.h"
 #include "opal/util/proc.h"
+#include "ompi/communicator/communicator.h"
+#include "ompi/constants.h"
+#include "ompi/mca/coll/coll.h"
 #include "ompi/runtime/mpiruntime.h"
 
 #include "osc_cached.h"
@@ -25,6 +28,7 @@
 static ompi_osc_cached_table_t empty_table = {.size = 0};
 static opal_mutex_t lock = OPAL_MUTEX_STATIC_INIT;
 static ompi_osc_cached_window_t *windows = NULL;
+static int num_made = 0; /* windows */
 
 ompi_osc_cached_table_t *_Atomic ompi_osc_cached_table = &empty_table;
 
@@ -40,12 +44,111 @@ ompi_osc_cached_window_t *ompi_osc_cached_window_create(ompi_win_t *win, const c
     /* MPI_Session_init with MPI_THREAD_MULTIPLE sets only the second */
     window->threaded = ompi_mpi_thread_multiple || opal_using_threads();
     window->mode = (ompi_osc_cached_mode_t) ompi_osc_cached_params.mode;
+    window->direct = !ompi_osc_cached_tracing;
+    OBJ_CONSTRUCT(&window->lock, opal_mutex_t);
 
     opal_mutex_lock(&lock);
+    window->number = num_made++;
     window->next = windows;
     windows = window;
     opal_mutex_unlock(&lock);
     return window;
+}
+
+int ompi_osc_cached_window_units(ompi_communicator_t *comm, int disp_unit, int *unit, int **units)
+{
+    int *all = malloc(ompi_comm_size(comm) * sizeof(*all));
+    /* 0 from a process without memory: nobody caches, and nobody waits for it */
+    int mine[2] = {(NULL == all) ? 0 : disp_unit, -disp_unit}, least[2], ret;
+
+    *unit = 0;
+    *units = NULL;
+    ret = comm->c_coll->coll_allreduce(mine, least, 2, MPI_INT, MPI_MIN, comm,
+                                       comm->c_coll->coll_allreduce_module);
+    if (OMPI_SUCCESS == ret && least[0] == -least[1]) {
+        *unit = disp_unit;
+    } else if (OMPI_SUCCESS == ret && 0 < least[0]) {
+        ret = comm->c_coll->coll_allgather(&disp_unit, 1, MPI_INT, all, 1, MPI_INT, comm,
+                                           comm->c_coll->coll_allgather_module);
+        if (OMPI_SUCCESS == ret) {
+            *units = all;
+            return OMPI_SUCCESS;
+        }
+    }
+    free(all);
+    return ret;
+}
+
+static osc_cached_config_t make_config(const ompi_osc_cached_window_t *window)
+{
+    const ompi_osc_cached_numbers_t *numbers = &ompi_osc_cached_numbers;
+    osc_cached_config_t config = {
+        .entries = (uint32_t) numbers->entries,
+        .memory = (uint64_t) numbers->window_memory,
+        .max_entry = (uint64_t) numbers->max_entry,
+        .evictions = (uint32_t) numbers->evictions,
+        .sample = (uint32_t) numbers->sample,
+        .scheme = (osc_cached_scheme_t) ompi_osc_cached_params.scheme,
+        .adaptive = ompi_osc_cached_params.adaptive,
+        .admission = ompi_osc_cached_params.admission,
+        .seed = (0 < numbers->seed) ? (uint64_t) numbers->seed
+                                    : ompi_osc_cached_now() ^ (uint64_t) (uintptr_t) window,
+        .adapt =
+            {
+                .interval = (uint32_t) numbers->interval,
+                .conflict_threshold = numbers->conflict_threshold,
+                .index_increase = numbers->index_increase,
+                .index_decrease = numbers->index_decrease,
+                .sparsity = numbers->sparsity,
+                .capacity_threshold = numbers->capacity_threshold,
+                .memory_increase = numbers->memory_increase,
+                .memory_decrease = numbers->memory_decrease,
+                .stable_threshold = numbers->stable_threshold,
+                .free_threshold = numbers->free_threshold,
+            },
+        .copy = ompi_osc_cached_type_copy,
+        .done = ompi_osc_cached_type_done,
+        .budget = ompi_osc_cached_budget,
+    };
+
+    return config;
+}
+
+void ompi_osc_cached_window_prepare(ompi_osc_cached_window_t *window, int unit, int *units)
+{
+    osc_cached_config_t config = make_config(window);
+    int size = ompi_group_size(window->win->w_group);
+
+    window->disp_unit = unit;
+    window->disp_units = units;
+    window->rank = ompi_group_rank(window->win->w_group);
+    window->costs.hit_ns = 50; /* until they are measured */
+    window->costs.miss_ns = 150;
+    if (0 == unit && NULL == units) {
+        return;
+    }
+    /* calloc: pages of targets that are never used are never touched */
+    window->peers = calloc((size_t) size, sizeof(*window->peers));
+    if (NULL == window->peers) {
+        return;
+    }
+    if (OSC_CACHED_OK != osc_cached_cache_create(&window->cache, &config, &ompi_osc_cached_alloc)) {
+        free(window->peers);
+        window->peers = NULL;
+        return;
+    }
+    window->cacheable = true;
+}
+
+void ompi_osc_cached_window_update(ompi_osc_cached_window_t *window)
+{
+    bool passive = OSC_CACHED_EPOCH_LOCK <= window->epoch;
+
+    window->active = window->cacheable && OSC_CACHED_MODE_OFF != window->mode
+                     && OSC_CACHED_EPOCH_NONE != window->epoch
+                     && (OSC_CACHED_MODE_TRANSPARENT != window->mode || !passive
+                         || OSC_CACHED_PASSIVE_FLUSH == ompi_osc_cached_params.passive_scope);
+    window->direct = !window->active && !ompi_osc_cached_tracing;
 }
 
 void ompi_osc_cached_window_destroy(ompi_osc_cached_window_t *window)
@@ -68,6 +171,18 @@ void ompi_osc_cached_window_destroy(ompi_osc_cached_window_t *window)
         atomic_store_explicit(&table->slots[index], NULL, memory_order_relaxed);
     }
     opal_mutex_unlock(&lock);
+    if (window->cacheable) {
+        ompi_osc_cached_rget_forget(window);
+        for (int i = 0; i < ompi_group_size(window->win->w_group); ++i) {
+            ompi_osc_cached_verify_forget(&window->peers[i]);
+        }
+        osc_cached_cache_destroy(&window->cache);
+        ompi_osc_cached_type_forget(window);
+        free(window->peers);
+        free(window->started);
+    }
+    free(window->disp_units);
+    OBJ_DESTRUCT(&window->lock);
     free(window);
 }
 
@@ -92,6 +207,42 @@ ompi_osc_cached_window_t *ompi_osc_cached_window_search(const ompi_win_t *win)
     return window;
 }
 
+/* A counter, or what can be told from others; caller holds the lock of the window. */
+static unsigned long read_stat(const ompi_osc_cached_window_t *window, int stat)
+{
+    static const int looked_up[] = {
+        OSC_CACHED_STAT_hits,    OSC_CACHED_STAT_partial_hits, OSC_CACHED_STAT_joins,
+        OSC_CACHED_STAT_direct,  OSC_CACHED_STAT_conflicting,  OSC_CACHED_STAT_capacity,
+        OSC_CACHED_STAT_failing, OSC_CACHED_STAT_declined,
+    };
+    const osc_cached_cache_t *cache = &window->cache;
+    unsigned long value = atomic_load_explicit(&window->stats[stat], memory_order_relaxed);
+
+    switch (stat) {
+    case OSC_CACHED_STAT_bypassed:
+        /* not counted on the way past the cache, which must stay short */
+        value = read_stat(window, OSC_CACHED_STAT_gets) + read_stat(window, OSC_CACHED_STAT_rgets);
+        for (size_t i = 0; i < sizeof(looked_up) / sizeof(looked_up[0]); ++i) {
+            value -= read_stat(window, looked_up[i]);
+        }
+        return value;
+    case OSC_CACHED_STAT_evictions:
+        return cache->evictions;
+    case OSC_CACHED_STAT_resizes:
+        return cache->resizes;
+    case OSC_CACHED_STAT_index_entries:
+        return cache->open ? cache->index.count : 0;
+    case OSC_CACHED_STAT_index_capacity:
+        return cache->open ? osc_cached_index_num_slots(&cache->index) : 0;
+    case OSC_CACHED_STAT_storage_used:
+        return cache->open ? osc_cached_storage_used_bytes(&cache->storage) : 0;
+    case OSC_CACHED_STAT_storage_capacity:
+        return cache->open ? osc_cached_storage_capacity(&cache->storage) : 0;
+    default:
+        return value;
+    }
+}
+
 bool ompi_osc_cached_window_read(const ompi_win_t *win, int stat, unsigned long *value)
 {
     ompi_osc_cached_window_t *window;
@@ -99,7 +250,9 @@ bool ompi_osc_cached_window_read(const ompi_win_t *win, int stat, unsigned long 
     opal_mutex_lock(&lock);
     window = search(win);
     if (NULL != window) {
-        *value = atomic_load_explicit(&window->stats[stat], memory_order_relaxed);
+        ompi_osc_cached_window_lock(window);
+        *value = read_stat(window, stat);
+        ompi_osc_cached_window_unlock(window);
     }
     opal_mutex_unlock(&lock);
     return NULL != window;
@@ -156,21 +309,23 @@ void ompi_osc_cached_window_print(const ompi_osc_cached_window_t *window)
 {
     static const char *const names[] = {
 #define OSC_CACHED_STAT(name, help) #name,
+#define OSC_CACHED_LEVEL(name, help) #name,
 #include "core/osc_cached_stats.def"
     };
-    char line[1024];
-    int used;
+    char text[4096];
+    int used, column = 0;
 
-    used = snprintf(line, sizeof(line), "osc/cached: rank %d window \"%s\" inner %-4s mode %-11s",
+    used = snprintf(text, sizeof(text), "osc/cached: rank %d window \"%s\" inner %s mode %s",
                     ompi_group_rank(window->win->w_group), window->win->w_name, window->inner_name,
                     ompi_osc_cached_mode_name(window->mode));
-    for (int i = 0; i < OSC_CACHED_STAT_COUNT && used < (int) sizeof(line); ++i) {
-        unsigned long value = atomic_load_explicit(&window->stats[i], memory_order_relaxed);
+    for (int i = 0; i < OSC_CACHED_STAT_COUNT && used < (int) sizeof(text); ++i) {
+        unsigned long value = read_stat(window, i);
         if (0 < value) {
-            used += snprintf(line + used, sizeof(line) - used, " %s %lu", names[i], value);
+            used += snprintf(text + used, sizeof(text) - used, "%s%-16s %14lu",
+                             (0 == column++ % 3) ? "\n  " : "   ", names[i], value);
         }
     }
-    opal_output(0, "%s", line);
+    opal_output(0, "%s", text);
 }
 
 void ompi_osc_cached_window_finalize(void)

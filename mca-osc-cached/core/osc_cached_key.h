@@ -6,7 +6,8 @@
  * @file
  *
  * What names cached bytes: the target's rank and the byte address (semantics A7). The size is not
- * part of the name, so that a get of fewer or more bytes at the same address finds the entry.
+ * part of the name, so that a get of fewer or more bytes at the same address finds the entry. Gets
+ * that collect bytes from several places have the places in their name as well: the layout.
  *
  * The hash must spread keys whose addresses differ only in a few high bits, as matrix columns and
  * power-of-two records do. A fixed polynomial taken modulo a power of two does not: of 256 such
@@ -22,6 +23,7 @@
 typedef struct {
     uint64_t address; /**< bytes from the start of the target's window, or a virtual address */
     int32_t target;   /**< rank in the window's communicator */
+    uint32_t layout;  /**< 0: one run of bytes; else which layout of several, the owner's number */
 } osc_cached_key_t;
 
 /** Two random numbers made of one seed. */
@@ -32,7 +34,7 @@ typedef struct {
 
 static inline bool osc_cached_key_equal(osc_cached_key_t a, osc_cached_key_t b)
 {
-    return a.address == b.address && a.target == b.target;
+    return a.address == b.address && a.target == b.target && a.layout == b.layout;
 }
 
 /** A bijection of 64 bits with full avalanche: the finaliser of splitmix64. */
@@ -53,13 +55,14 @@ static inline osc_cached_key_seed_t osc_cached_key_seed(uint64_t seed)
 }
 
 /**
- * All addresses of one target get different hashes. Keys of two targets may share one (96 bits do
- * not fit in 64), which ones depends on the seed.
+ * All addresses of one target and layout get different hashes. Other keys may share one (128 bits
+ * do not fit in 64), which ones depends on the seed.
  */
 static inline uint64_t osc_cached_key_hash(const osc_cached_key_seed_t *seed, osc_cached_key_t key)
 {
     return osc_cached_key_mix((key.address ^ seed->offset)
-                              + (uint64_t) (uint32_t) key.target * seed->factor);
+                              + ((uint64_t) key.layout << 32 | (uint32_t) key.target)
+                                    * seed->factor);
 }
 
 #endif /* OSC_CACHED_KEY_H */

@@ -48,7 +48,7 @@ static bool match(void *context, uint32_t entry, osc_cached_key_t key)
 
 static osc_cached_key_t make_key(int32_t target, uint64_t address)
 {
-    osc_cached_key_t key = {address, target};
+    osc_cached_key_t key = {address, target, 0};
 
     return key;
 }

@@ -1,0 +1,392 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ *
+ * The cache of one window: what CLaMPI's paper calls C_w = (I_w, S_w), sections III-B to III-E.
+ *
+ *     index (cuckoo)          entries, one line each                 storage
+ *     | fingerprint, entry |->| key, stamp, state, bytes, offset |->|### bytes ###|
+ *                                       ^
+ *     target: generation, head -> records: get A fills entry 7 -> get B waits for entry 7 -> ...
+ *
+ * A get asks osc_cached_cache_get. When the bytes are there they are copied to its buffer at once
+ * (a hit). When another get is fetching them it waits for that one (a join). Otherwise the caller
+ * issues the real get, first, and then calls osc_cached_cache_insert, which makes a PENDING entry
+ * while the network works. When a synchronisation has completed the real gets of a target,
+ * osc_cached_cache_complete copies the bytes from the users' buffers into the storage, in the order
+ * of the gets, and from there into the buffers of those that wait.
+ *
+ *     MISSING --insert--> PENDING --complete--> CACHED --eviction, or found invalid--> MISSING
+ *
+ * Validity. An entry carries a stamp: the sum of its target's generation and of the cache's, as
+ * they were before its get was issued. Both only grow, so the sum is the same exactly when neither
+ * has changed. Invalidation adds one, to a target's or to all, at any number of entries (N2). Dead
+ * entries are found when their key is asked for, preferred by eviction, and collected by a hand
+ * that moves on by a few entries with each insertion after an invalidation of all.
+ *
+ * Weak caching: an insertion makes a bounded number of evictions; when that is not enough, the get
+ * is simply not kept (a failing access).
+ *
+ * Growing and shrinking keep all entries and can happen at any time, because nobody but this file
+ * writes into the storage: the real get goes to the user's buffer.
+ *
+ * Admission. When most of what was evicted had never been used again, a key is let in the second
+ * time it is missing, not the first, unless there is room for it anyway. So a scan pays for no
+ * copies and drives out nothing.
+ *
+ * Nothing here is locked; the owner holds its lock.
+ *
+ * Invariants (osc_cached_cache_verify returns the number of the first broken one):
+ *  I1 index and storage obey theirs.
+ *  I2 an entry is in the index under its key exactly when it is not MISSING; no key twice.
+ *  I3 a PENDING or CACHED entry owns a region that holds its bytes, and no other region has an
+ * owner. I4 pins of an entry is the number of records that name it; a PENDING entry has its fill
+ * record. I5 the records of a target are in the order of their sequence numbers. I6 a record that
+ * waits stands behind the one that fills its entry, or the entry is CACHED. I7 every entry number
+ * below num_fresh is in the index or in the chain of free entries.
+ */
+#ifndef OSC_CACHED_CACHE_H
+#define OSC_CACHED_CACHE_H
+
+#include "osc_cached_adapt.h"
+#include "osc_cached_alloc.h"
+#include "osc_cached_evict.h"
+#include "osc_cached_index.h"
+#include "osc_cached_key.h"
+#include "osc_cached_storage.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/** How a get was served: the paper's access types, and those that the owner needs beside them. */
+typedef enum {
+    OSC_CACHED_HIT,         /**< copied from the cache */
+    OSC_CACHED_PARTIAL,     /**< the first bytes were there, the rest is fetched */
+    OSC_CACHED_JOIN,        /**< waits for a get of the same bytes */
+    OSC_CACHED_DIRECT,      /**< fetched and kept, nothing left for it */
+    OSC_CACHED_CONFLICTING, /**< fetched and kept, an entry left the index for it */
+    OSC_CACHED_CAPACITY,    /**< fetched and kept, entries left the storage for it */
+    OSC_CACHED_FAILING,     /**< fetched and not kept: no room, or no memory */
+    OSC_CACHED_DECLINED, /**< fetched and not kept: seen for the first time while room is short */
+    OSC_CACHED_MISSING,  /**< not there: issue the get, then insert */
+    OSC_CACHED_ACCESSES
+} osc_cached_access_t;
+
+/** Where a get wants its bytes. */
+typedef struct {
+    void *address;
+    void *type; /**< NULL: one run of bytes; else the owner's description, see the copy function */
+    int count;  /**< of the type */
+} osc_cached_buffer_t;
+
+/** Copy bytes to or from a buffer with a type. */
+typedef void (*osc_cached_copy_fn_t)(const osc_cached_buffer_t *buffer, void *bytes, size_t size,
+                                     bool to_buffer);
+
+/** A record with this buffer has ended; called for buffers with a type. */
+typedef void (*osc_cached_done_fn_t)(const osc_cached_buffer_t *buffer);
+
+/** The memory that all caches of the owner share. */
+typedef struct {
+    /** Bytes that may still be reserved. */
+    uint64_t (*available)(void *context);
+    /** Take bytes; false: there are not that many. */
+    bool (*reserve)(void *context, uint64_t bytes);
+    void (*give_back)(void *context, uint64_t bytes);
+    void *context;
+} osc_cached_budget_t;
+
+typedef struct {
+    uint32_t entries; /**< slots of the index at the start */
+    uint64_t memory;  /**< bytes of storage at the start */
+    /** bytes of the largest entry; 0: a quarter of the storage, or an eighth of what it may become
+     */
+    uint64_t max_entry;
+    uint32_t evictions; /**< most entries that leave the storage for one get */
+    uint32_t sample;    /**< index positions that an eviction looks at */
+    osc_cached_scheme_t scheme;
+    bool adaptive;
+    bool admission;
+    uint64_t seed;
+    osc_cached_adapt_params_t adapt;
+    osc_cached_copy_fn_t copy;  /**< may be NULL when no buffer has a type */
+    osc_cached_done_fn_t done;  /**< may be NULL */
+    osc_cached_budget_t budget; /**< functions NULL: no limit */
+} osc_cached_config_t;
+
+/** What the cache keeps of a target; all 0 at the start. The owner has the array of them. */
+typedef struct {
+    uint64_t generation;
+    uint32_t head; /**< first record plus 1; 0: none */
+    uint32_t tail; /**< last record plus 1; 0: none */
+} osc_cached_target_t;
+
+typedef enum {
+    OSC_CACHED_ENTRY_MISSING,
+    OSC_CACHED_ENTRY_PENDING,
+    OSC_CACHED_ENTRY_CACHED
+} osc_cached_state_t;
+
+/** One cache line. */
+typedef struct {
+    uint64_t address; /**< key */
+    uint64_t stamp;   /**< see Validity */
+    uint64_t last;    /**< number of the last get that matched */
+    uint64_t offset;  /**< of the region in the storage */
+    int32_t target;   /**< key */
+    uint32_t layout;  /**< key */
+    uint32_t bytes;   /**< CACHED: that are here; PENDING: that are being fetched */
+    uint32_t region;  /**< MISSING: next free entry */
+    uint32_t fill;    /**< record that fills or extends it, or NONE */
+    uint32_t pins;    /**< records that name it */
+    uint8_t state;    /**< osc_cached_state_t */
+    uint8_t used;     /**< was hit or joined since it was made */
+} __attribute__((__aligned__(64))) osc_cached_entry_t;
+
+/** A get whose bytes are on the way. */
+typedef struct {
+    osc_cached_buffer_t buffer;
+    uint64_t sequence; /**< the owner's, growing; 0: free */
+    uint32_t entry;
+    uint32_t offset; /**< fill: first byte of the entry that is fetched */
+    uint32_t bytes;
+    uint32_t prev; /**< record plus 1; 0: none */
+    uint32_t next; /**< record plus 1; 0: none; free records: the next of them */
+    bool fills;
+} osc_cached_record_t;
+
+typedef struct {
+    osc_cached_config_t config;
+    osc_cached_alloc_t alloc;
+    bool open; /**< index and storage exist */
+    osc_cached_index_t index;
+    osc_cached_storage_t storage;
+    osc_cached_entry_t *entries;
+    uint32_t max_entries; /**< size of the array */
+    uint32_t num_fresh;   /**< entries from this one on were never used */
+    uint32_t free_entry;  /**< chain of free entries, or NONE */
+    osc_cached_record_t *records;
+    uint32_t max_records;
+    uint32_t num_records; /**< in use */
+    uint32_t free_record; /**< record plus 1; 0: none */
+    uint64_t generation;
+    uint64_t max_bytes;    /**< of an entry */
+    uint64_t least_memory; /**< bytes of storage at the start: it does not shrink below */
+    uint64_t gets;         /**< number of this get: the paper's i */
+    uint64_t got_bytes;    /**< sum of their sizes */
+    uint32_t hand;         /**< next entry to look at for being dead */
+    uint32_t hand_left;    /**< entries still to look at */
+    uint32_t *seen;        /**< admission: hashes of keys that were missing, by hash */
+    uint32_t seen_size;    /**< a power of two, or 0 */
+    bool strict;           /**< admission is at work */
+    uint64_t reserved;     /**< bytes of the budget */
+    uint64_t evictions;    /**< entries that left for others */
+    uint64_t resizes;      /**< of index and storage */
+    /** since the last adaptation */
+    struct {
+        uint64_t first_get;
+        uint64_t access[OSC_CACHED_ACCESSES];
+        uint64_t visited, occupied;
+        uint64_t victims, unused_victims;
+        uint32_t most_entries; /**< after an insertion */
+        uint64_t most_used;    /**< bytes, the same */
+    } interval;
+} osc_cached_cache_t;
+
+#define OSC_CACHED_CACHE_NONE UINT32_MAX
+
+/** One generation of the cache. Generations of targets count by 1, so that the upper half of a
+ * stamp tells what an invalidation of all has killed. */
+#define OSC_CACHED_CACHE_GENERATION (UINT64_C(1) << 32)
+
+/** Largest entry: byte counts have 32 bits. */
+#define OSC_CACHED_CACHE_MAX_ENTRY (UINT64_C(1) << 31)
+
+/**
+ * Prepare a cache. No memory is taken before the first insertion, or osc_cached_cache_open.
+ *
+ * @return OSC_CACHED_OK or OSC_CACHED_BAD_ARGUMENT
+ */
+int osc_cached_cache_create(osc_cached_cache_t *cache, const osc_cached_config_t *config,
+                            const osc_cached_alloc_t *alloc);
+
+/** Ends all records without a copy. */
+void osc_cached_cache_destroy(osc_cached_cache_t *cache);
+
+/** Make index and storage now. Smaller ones when the budget does not allow those asked for. */
+int osc_cached_cache_open(osc_cached_cache_t *cache);
+
+/** The stamp of a get that is about to be issued. */
+static inline uint64_t osc_cached_cache_stamp(const osc_cached_cache_t *cache,
+                                              const osc_cached_target_t *target)
+{
+    return target->generation + cache->generation;
+}
+
+/** Nothing that was fetched from this target so far will be served. */
+static inline void osc_cached_cache_invalidate_target(osc_cached_target_t *target)
+{
+    ++target->generation;
+}
+
+/** Nothing that was fetched so far will be served. */
+static inline void osc_cached_cache_invalidate(osc_cached_cache_t *cache)
+{
+    cache->generation += OSC_CACHED_CACHE_GENERATION;
+    cache->hand_left = cache->num_fresh;
+}
+
+/** index match function */
+static inline bool osc_cached_cache_match(void *entries, uint32_t number, osc_cached_key_t key)
+{
+    const osc_cached_entry_t *entry = (const osc_cached_entry_t *) entries + number;
+
+    return entry->address == key.address && entry->target == key.target
+           && entry->layout == key.layout;
+}
+
+/** The valid entry of a key, or NULL. */
+static inline osc_cached_entry_t *osc_cached_cache_find(const osc_cached_cache_t *cache,
+                                                        const osc_cached_target_t *target,
+                                                        osc_cached_key_t key, uint64_t hash)
+{
+    uint32_t number =
+        osc_cached_index_lookup(&cache->index, hash, key, osc_cached_cache_match, cache->entries);
+
+    if (OSC_CACHED_INDEX_NONE == number
+        || cache->entries[number].stamp != osc_cached_cache_stamp(cache, target)) {
+        return NULL;
+    }
+    return &cache->entries[number];
+}
+
+/** Copy the first bytes of an entry to a buffer. */
+static inline void osc_cached_cache_copy(const osc_cached_cache_t *cache,
+                                         const osc_cached_entry_t *entry,
+                                         const osc_cached_buffer_t *buffer, size_t bytes)
+{
+    void *from = osc_cached_storage_at(&cache->storage, entry->offset);
+
+    if (NULL == buffer->type) {
+        memcpy(buffer->address, from, bytes);
+    } else {
+        cache->config.copy(buffer, from, bytes, true);
+    }
+}
+
+/** osc_cached_cache_get when it is not a hit. */
+osc_cached_access_t osc_cached_cache_get_slowly(osc_cached_cache_t *cache,
+                                                osc_cached_target_t *target,
+                                                osc_cached_entry_t *entry,
+                                                const osc_cached_buffer_t *buffer, size_t bytes,
+                                                uint64_t sequence, size_t *have);
+
+/**
+ * Begin a get. The cache must be open.
+ *
+ * @param hash      osc_cached_index_hash of the key
+ * @param sequence  of this get, larger than all before
+ * @param have      set for PARTIAL: bytes that are here; copy them with osc_cached_cache_copy
+ * @return HIT: done; JOIN: will be filled by osc_cached_cache_complete; PARTIAL: *have bytes are
+ *         here, issue a get of the rest, then osc_cached_cache_extend; MISSING: issue a get, then
+ *         osc_cached_cache_insert; FAILING: issue a get, and that is all
+ */
+static inline osc_cached_access_t
+osc_cached_cache_get(osc_cached_cache_t *cache, osc_cached_target_t *target, osc_cached_key_t key,
+                     uint64_t hash, const osc_cached_buffer_t *buffer, size_t bytes,
+                     uint64_t sequence, size_t *have)
+{
+    osc_cached_entry_t *entry = osc_cached_cache_find(cache, target, key, hash);
+
+    ++cache->gets;
+    cache->got_bytes += bytes;
+    if (NULL == entry) {
+        return OSC_CACHED_MISSING;
+    }
+    if (OSC_CACHED_ENTRY_CACHED == entry->state && bytes <= entry->bytes) {
+        entry->last = cache->gets;
+        entry->used = 1;
+        ++cache->interval.access[OSC_CACHED_HIT];
+        osc_cached_cache_copy(cache, entry, buffer, bytes);
+        return OSC_CACHED_HIT;
+    }
+    return osc_cached_cache_get_slowly(cache, target, entry, buffer, bytes, sequence, have);
+}
+
+/** The valid entry that osc_cached_cache_get has just found, to copy what it has. */
+static inline bool osc_cached_cache_copy_first(const osc_cached_cache_t *cache,
+                                               const osc_cached_target_t *target,
+                                               osc_cached_key_t key, uint64_t hash,
+                                               const osc_cached_buffer_t *buffer, size_t bytes)
+{
+    osc_cached_entry_t *entry = osc_cached_cache_find(cache, target, key, hash);
+
+    if (NULL == entry || OSC_CACHED_ENTRY_CACHED != entry->state || entry->bytes < bytes) {
+        return false;
+    }
+    osc_cached_cache_copy(cache, entry, buffer, bytes);
+    return true;
+}
+
+/**
+ * Keep what an issued get will bring.
+ *
+ * @param stamp     osc_cached_cache_stamp from before the get was issued
+ * @param sequence  given now, larger than all before
+ * @param record    set to the record's number when the get will be kept; may be NULL
+ * @return DIRECT, CONFLICTING, CAPACITY: there is a PENDING entry; FAILING, DECLINED: there is none
+ */
+osc_cached_access_t osc_cached_cache_insert(osc_cached_cache_t *cache, osc_cached_target_t *target,
+                                            osc_cached_key_t key, uint64_t hash,
+                                            const osc_cached_buffer_t *buffer, size_t bytes,
+                                            uint64_t stamp, uint64_t sequence, uint32_t *record);
+
+/**
+ * Keep the rest of a partial hit as well, if there is room without an eviction.
+ *
+ * @param from    first byte that the issued get brings, at most what the entry has
+ * @param bytes   of the whole entry when it has arrived
+ * @param buffer  of the rest
+ * @return whether it will be kept
+ */
+bool osc_cached_cache_extend(osc_cached_cache_t *cache, osc_cached_target_t *target,
+                             osc_cached_key_t key, uint64_t hash, size_t from, size_t bytes,
+                             const osc_cached_buffer_t *buffer, uint64_t stamp, uint64_t sequence);
+
+/** All gets from this target with a sequence number up to this one have brought their bytes. */
+void osc_cached_cache_complete(osc_cached_cache_t *cache, osc_cached_target_t *target,
+                               uint64_t sequence);
+
+/** One get has brought its bytes. Nothing happens when it was completed before. */
+void osc_cached_cache_complete_one(osc_cached_cache_t *cache, osc_cached_target_t *target,
+                                   uint32_t record, uint64_t sequence);
+
+/**
+ * Change the sizes now, whatever the adaptation thinks. Entries leave only when what is asked for
+ * cannot hold them.
+ *
+ * @return OSC_CACHED_OK, or with sizes as before OSC_CACHED_FULL, OSC_CACHED_NO_MEMORY,
+ *         OSC_CACHED_BAD_ARGUMENT
+ */
+int osc_cached_cache_resize_index(osc_cached_cache_t *cache, uint32_t entries);
+int osc_cached_cache_resize_storage(osc_cached_cache_t *cache, uint64_t memory);
+
+/** Look at the sizes if it is time to, as an insertion does: for phases without a miss. */
+void osc_cached_cache_look(osc_cached_cache_t *cache);
+
+/** Bytes taken from the budget. */
+static inline uint64_t osc_cached_cache_footprint(const osc_cached_cache_t *cache)
+{
+    return cache->reserved;
+}
+
+/** @return 0, or the number of the first broken invariant of this file */
+int osc_cached_cache_verify(const osc_cached_cache_t *cache, const osc_cached_target_t *targets,
+                            uint32_t num_targets);
+
+#endif /* OSC_CACHED_CACHE_H */

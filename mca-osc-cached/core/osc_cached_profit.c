@@ -1,0 +1,67 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "osc_cached_profit.h"
+
+void osc_cached_profit_follow(uint32_t *typical, uint64_t ns)
+{
+    uint32_t value = (UINT32_MAX / 2 < ns) ? UINT32_MAX / 2 : (uint32_t) ns;
+
+    if (value < *typical) {
+        *typical -= (*typical - value + 3) / 4;
+    } else {
+        /* steps up are a third of the steps down, and never a leap */
+        uint32_t more = value - *typical;
+        *typical += ((more < *typical) ? more : *typical) / 12 + (0 < more);
+    }
+}
+
+void osc_cached_profit_timed(osc_cached_profit_t *profit, uint64_t ns)
+{
+    if (0 == profit->timed++) {
+        profit->get_ns = (UINT32_MAX / 2 < ns) ? UINT32_MAX / 2 : (uint32_t) ns;
+    } else {
+        osc_cached_profit_follow(&profit->get_ns, ns);
+    }
+}
+
+void osc_cached_profit_decide(osc_cached_profit_t *profit, const osc_cached_profit_costs_t *costs)
+{
+    uint64_t saved = 0, spent = (uint64_t) (profit->looked - profit->hits) * costs->miss_ns;
+
+    if (costs->hit_ns < profit->get_ns) {
+        saved = (uint64_t) profit->hits * (profit->get_ns - costs->hit_ns);
+    }
+    if (0 < profit->timed && OSC_CACHED_CHEAP != profit->state) {
+        if (OSC_CACHED_WATCHED == profit->state) {
+            if (saved < spent && (uint64_t) profit->looked * profit->get_ns < 64 * spent) {
+                profit->state = OSC_CACHED_SAMPLED;
+                profit->patience = (0 == profit->patience) ? OSC_CACHED_PROFIT_FIRST
+                                   : (profit->patience < OSC_CACHED_PROFIT_LAST)
+                                       ? 2 * profit->patience
+                                       : OSC_CACHED_PROFIT_LAST;
+            } else if (2 * spent < saved) {
+                profit->patience = 0;
+            }
+        } else if (2 * spent < saved) {
+            profit->state = OSC_CACHED_WATCHED;
+        }
+    }
+    profit->looked = 0;
+    profit->hits = 0;
+}
+
+void osc_cached_profit_compare(osc_cached_profit_t *profit, uint32_t below)
+{
+    if (OSC_CACHED_CHEAP == profit->state) {
+        /* not at the same value as below: it would go to and fro */
+        if (below + below / 2 <= profit->get_ns || 0 == below) {
+            profit->state = OSC_CACHED_WATCHED;
+        }
+    } else if (OSC_CACHED_PROFIT_TIMED <= profit->timed && profit->get_ns < below) {
+        profit->state = OSC_CACHED_CHEAP;
+        profit->looked = 0;
+        profit->hits = 0;
+    }
+}

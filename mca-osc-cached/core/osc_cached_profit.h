@@ -1,0 +1,87 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ *
+ * Whether caching pays for one target of one window (rule N1). Pure: times are measured by the
+ * owner and passed in.
+ *
+ *     WATCHED   every get is looked up
+ *     SAMPLED   one key of 32 is looked up; the others are passed through
+ *     CHEAP     a real get is about as cheap as a hit: all are passed through
+ *
+ * What things cost is followed near the lower quartile of the measured ones: a process that
+ * loses its core for a moment makes some of them a thousand times longer, never shorter.
+ *
+ * After each round of looked-up gets the time that hits saved is compared with the time that misses
+ * cost. When more was lost than saved, and more than 1/64 of what the gets themselves cost, only a
+ * sample of the keys stays in the cache. A sample by keys, not by time, sees every reuse of its
+ * keys, however far apart, so it tells when the program has begun to reuse its data. Each change
+ * from WATCHED to SAMPLED doubles the gets that the next sample must see, so that a program at the
+ * break-even point does not go to and fro.
+ */
+#ifndef OSC_CACHED_PROFIT_H
+#define OSC_CACHED_PROFIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum { OSC_CACHED_WATCHED, OSC_CACHED_SAMPLED, OSC_CACHED_CHEAP } osc_cached_profit_state_t;
+
+enum {
+    OSC_CACHED_PROFIT_SAMPLE = 32,  /**< one key of these stays in the cache */
+    OSC_CACHED_PROFIT_ROUND = 512,  /**< looked-up gets between two decisions */
+    OSC_CACHED_PROFIT_FIRST = 64,   /**< looked-up gets of the first sample */
+    OSC_CACHED_PROFIT_LAST = 65536, /**< and of the longest */
+    OSC_CACHED_PROFIT_TIMED = 4     /**< measured gets before a target may be called cheap */
+};
+
+/** All 0 at the start: WATCHED, nothing known. */
+typedef struct {
+    uint32_t get_ns;   /**< what a real get costs */
+    uint32_t timed;    /**< gets that were measured */
+    uint32_t looked;   /**< looked-up gets in this round */
+    uint32_t hits;     /**< of these */
+    uint32_t patience; /**< looked-up gets of the next sample; 0: none yet */
+    uint8_t state;     /**< osc_cached_profit_state_t */
+} osc_cached_profit_t;
+
+/** What our own work costs, measured by the owner. */
+typedef struct {
+    uint32_t hit_ns;  /**< a hit */
+    uint32_t miss_ns; /**< beside the real get: lookup, insertion, copy */
+} osc_cached_profit_costs_t;
+
+/** Follow a measured time near the lower quartile. */
+void osc_cached_profit_follow(uint32_t *typical, uint64_t ns);
+
+/** A real get was measured. */
+void osc_cached_profit_timed(osc_cached_profit_t *profit, uint64_t ns);
+
+/** Whether a key with this hash is looked up. */
+static inline bool osc_cached_profit_looks(const osc_cached_profit_t *profit, uint64_t hash)
+{
+    return OSC_CACHED_WATCHED == profit->state || 0 == (hash >> 32) % OSC_CACHED_PROFIT_SAMPLE;
+}
+
+/** A get was looked up. @return whether it is time for osc_cached_profit_decide */
+static inline bool osc_cached_profit_count(osc_cached_profit_t *profit, bool hit)
+{
+    profit->hits += hit;
+    return ++profit->looked
+           >= ((OSC_CACHED_WATCHED == profit->state) ? OSC_CACHED_PROFIT_ROUND : profit->patience);
+}
+
+/** End a round: WATCHED or SAMPLED from now on. */
+void osc_cached_profit_decide(osc_cached_profit_t *profit, const osc_cached_profit_costs_t *costs);
+
+/**
+ * CHEAP, or not any more, by the measured cost of a real get.
+ *
+ * @param below  ns; 0: nothing is cheap
+ */
+void osc_cached_profit_compare(osc_cached_profit_t *profit, uint32_t below);
+
+#endif /* OSC_CACHED_PROFIT_H */

@@ -1,0 +1,517 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * MPI_Get and MPI_Rget.
+ *
+ *     not active, or the target is cheap     straight to the inner component
+ *     describe() says no                     the same, but counted as outstanding
+ *     hit                                    copied; the inner component does not hear of it
+ *     join                                   filled when the get it waits for is complete
+ *     partial hit                            the first bytes copied, the inner get fetches the rest
+ *     miss                                   inner get first, then the cache's work while it flies
+ *
+ * The inner functions are called without the window's lock: they may make progress, and progress
+ * may complete an MPI_Rget, which takes the lock.
+ */
+
+#include "ompi_config.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+#include "ompi/constants.h"
+#include "ompi/datatype/ompi_datatype.h"
+#include "ompi/request/request.h"
+
+#include "osc_cached.h"
+
+enum {
+    MEASURED = 64,     /* one looked-up get of these is measured */
+    BATCH_TIMED = 16,  /* real gets that are measured between two synchronisations, at the most */
+    RETRY_OPEN = 65536 /* gets until another attempt when there was no memory */
+};
+
+/* The arguments of a get. */
+typedef struct {
+    void *origin_addr;
+    int origin_count;
+    ompi_datatype_t *origin_dt;
+    int target;
+    ptrdiff_t target_disp;
+    int target_count;
+    ompi_datatype_t *target_dt;
+    ompi_request_t **request; /* NULL: MPI_Get */
+} arguments_t;
+
+/* What the cache needs to know of it. */
+typedef struct {
+    osc_cached_key_t key;
+    uint64_t hash;
+    osc_cached_buffer_t buffer;
+    size_t bytes;
+} wanted_t;
+
+/* An MPI_Rget on its way that will fill an entry. */
+typedef struct ompi_osc_cached_rget_t {
+    ompi_osc_cached_window_t *window; /* NULL: freed meanwhile */
+    struct ompi_osc_cached_rget_t *next, *prev;
+    ompi_osc_cached_peer_t *peer;
+    uint64_t sequence;
+    uint32_t record;
+} rget_t;
+
+static int inner_get(ompi_osc_cached_window_t *window, const arguments_t *a)
+{
+    if (NULL == a->request) {
+        return window->inner.osc_get(a->origin_addr, a->origin_count, a->origin_dt, a->target,
+                                     a->target_disp, a->target_count, a->target_dt, window->win);
+    }
+    return window->inner.osc_rget(a->origin_addr, a->origin_count, a->origin_dt, a->target,
+                                  a->target_disp, a->target_count, a->target_dt, window->win,
+                                  a->request);
+}
+
+/* The real get, measured if it is the turn of this target, and counted as outstanding. On success
+ * the caller has the lock, and *sequence is the number of this get. */
+static int issue(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                 const arguments_t *a, uint64_t *sequence)
+{
+    uint64_t begin = 0;
+    bool timed = !peer->untimed && peer->batch_timed < BATCH_TIMED;
+    int ret;
+
+    if (timed) {
+        begin = ompi_osc_cached_now();
+    }
+    ret = inner_get(window, a);
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != ret)) {
+        return ret;
+    }
+    ompi_osc_cached_window_lock(window);
+    if (timed) {
+        peer->batch_ns += ompi_osc_cached_now() - begin;
+        ++peer->batch_timed;
+    }
+    ++peer->batch_gets;
+    *sequence = ompi_osc_cached_issued(window, peer);
+    return OMPI_SUCCESS;
+}
+
+/* Past the cache. */
+static int pass(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                const arguments_t *a)
+{
+    uint64_t sequence;
+    int ret = issue(window, peer, a, &sequence);
+
+    if (OMPI_SUCCESS == ret) {
+        ompi_osc_cached_window_unlock(window);
+    }
+    return ret;
+}
+
+static inline size_t unit_of(const ompi_osc_cached_window_t *window, int target)
+{
+    return (0 < window->disp_unit) ? window->disp_unit : window->disp_units[target];
+}
+
+/* A get that is not looked up, for the trace. */
+static inline void trace_bypassed(const ompi_osc_cached_window_t *window, const arguments_t *a)
+{
+    if (OPAL_UNLIKELY(ompi_osc_cached_tracing)) {
+        ompi_osc_cached_trace_get(window, a->target,
+                                  (uint64_t) a->target_disp
+                                      * (window->cacheable ? unit_of(window, a->target) : 1),
+                                  (size_t) a->target_count * a->target_dt->super.size, "bypassed");
+    }
+}
+
+/* Whether the cache may serve or keep a get, and under which name. */
+static inline bool describe(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                            const arguments_t *a, wanted_t *wanted)
+{
+    const opal_datatype_t *origin = &a->origin_dt->super, *target = &a->target_dt->super;
+    size_t span;
+
+    /* without access to the target the inner component returns its error (rule A14) */
+    if (!(window->everyone | peer->accessible) || window->rank == a->target
+        || ompi_osc_cached_is_dirty(peer) || window->untracked) {
+        return false;
+    }
+    wanted->bytes = (size_t) a->target_count * target->size;
+    if (0 == wanted->bytes || INT_MAX < wanted->bytes
+        || (window->cache.open && window->cache.max_bytes < wanted->bytes)
+        || (size_t) a->origin_count * origin->size != wanted->bytes) {
+        return false;
+    }
+    wanted->key.target = a->target;
+    wanted->key.layout = 0;
+    wanted->key.address = (uint64_t) a->target_disp * unit_of(window, a->target);
+    if (OPAL_LIKELY(opal_datatype_is_contiguous_memory_layout(target, a->target_count))) {
+        wanted->key.address += (uint64_t) target->true_lb;
+    } else {
+        wanted->key.layout = ompi_osc_cached_type_layout(window, a->target_dt, a->target_count);
+        if (0 == wanted->key.layout) {
+            return false;
+        }
+    }
+    wanted->buffer.count = a->origin_count;
+    if (OPAL_LIKELY(opal_datatype_is_contiguous_memory_layout(origin, a->origin_count))) {
+        wanted->buffer.address = (char *) a->origin_addr + origin->true_lb;
+        wanted->buffer.type = NULL;
+        return !ompi_osc_cached_is_exposed(wanted->buffer.address, wanted->bytes);
+    }
+    wanted->buffer.address = a->origin_addr;
+    wanted->buffer.type = a->origin_dt;
+    span = (size_t) (origin->true_ub - origin->true_lb)
+           + (size_t) (a->origin_count - 1) * (size_t) (origin->ub - origin->lb);
+    return 0 <= origin->ub - origin->lb
+           && !ompi_osc_cached_is_exposed((char *) a->origin_addr + origin->true_lb, span);
+}
+
+static const struct {
+    int stat;
+    const char *name;
+} accesses[OSC_CACHED_ACCESSES] = {
+    [OSC_CACHED_HIT] = {OSC_CACHED_STAT_hits, "hit"},
+    [OSC_CACHED_PARTIAL] = {OSC_CACHED_STAT_partial_hits, "partial"},
+    [OSC_CACHED_JOIN] = {OSC_CACHED_STAT_joins, "join"},
+    [OSC_CACHED_DIRECT] = {OSC_CACHED_STAT_direct, "direct"},
+    [OSC_CACHED_CONFLICTING] = {OSC_CACHED_STAT_conflicting, "conflicting"},
+    [OSC_CACHED_CAPACITY] = {OSC_CACHED_STAT_capacity, "capacity"},
+    [OSC_CACHED_FAILING] = {OSC_CACHED_STAT_failing, "failing"},
+    [OSC_CACHED_DECLINED] = {OSC_CACHED_STAT_declined, "declined"},
+};
+
+/* Count a looked-up get; caller holds the lock. */
+static inline void account(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                           const wanted_t *wanted, osc_cached_access_t access, size_t served)
+{
+    bool hit = access <= OSC_CACHED_JOIN;
+
+    ompi_osc_cached_count(window, accesses[access].stat);
+    if (hit) {
+        ompi_osc_cached_add(window, OSC_CACHED_STAT_bytes_served, served);
+        if (window->costs.hit_ns < peer->profit.get_ns) {
+            ompi_osc_cached_add(window, OSC_CACHED_STAT_ns_saved,
+                                peer->profit.get_ns - window->costs.hit_ns);
+        }
+    }
+    if (served < wanted->bytes) {
+        ompi_osc_cached_add(window, OSC_CACHED_STAT_bytes_fetched, wanted->bytes - served);
+    }
+    if (osc_cached_profit_count(&peer->profit, hit) && ompi_osc_cached_params.profit) {
+        osc_cached_profit_decide(&peer->profit, &window->costs);
+    }
+    if (OPAL_UNLIKELY(ompi_osc_cached_tracing)) {
+        ompi_osc_cached_trace_get(window, wanted->key.target, wanted->key.address, wanted->bytes,
+                                  accesses[access].name);
+    }
+}
+
+static int rget_completed(ompi_request_t *request)
+{
+    rget_t *rget = request->req_complete_cb_data;
+    ompi_osc_cached_window_t *window = rget->window;
+
+    if (NULL != window) {
+        osc_cached_cache_complete_one(&window->cache, &rget->peer->cache, rget->record,
+                                      rget->sequence);
+        if (NULL == rget->prev) {
+            window->rgets = rget->next;
+        } else {
+            rget->prev->next = rget->next;
+        }
+        if (NULL != rget->next) {
+            rget->next->prev = rget->prev;
+        }
+    }
+    free(rget);
+    return OMPI_SUCCESS;
+}
+
+void ompi_osc_cached_rget_forget(ompi_osc_cached_window_t *window)
+{
+    for (rget_t *rget = window->rgets; NULL != rget; rget = rget->next) {
+        rget->window = NULL;
+    }
+}
+
+/* The cache may be opened now: the get is on its way. */
+static bool is_open(ompi_osc_cached_window_t *window)
+{
+    if (OPAL_LIKELY(window->cache.open)) {
+        return true;
+    }
+    if (0 < window->retry_open) {
+        --window->retry_open;
+        return false;
+    }
+    window->retry_open = RETRY_OPEN;
+    return OSC_CACHED_OK == osc_cached_cache_open(&window->cache);
+}
+
+/* A get that is not there: fetch it, and keep it if there is room. */
+static int miss(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                const arguments_t *a, wanted_t *wanted, uint64_t begin)
+{
+    uint64_t stamp = osc_cached_cache_stamp(&window->cache, &peer->cache), sequence, issued = 0;
+    osc_cached_access_t access = OSC_CACHED_FAILING;
+    uint32_t record = OSC_CACHED_CACHE_NONE;
+    rget_t *rget = NULL;
+    int ret;
+
+    ompi_osc_cached_window_unlock(window);
+    if (0 < begin) {
+        issued = ompi_osc_cached_now();
+    }
+    ret = issue(window, peer, a, &sequence);
+    if (OMPI_SUCCESS != ret) {
+        return ret;
+    }
+    if (0 < begin) {
+        /* the time that the real get took is not ours */
+        begin += ompi_osc_cached_now() - issued;
+    }
+    if (!is_open(window)) {
+        goto done;
+    }
+    if (NULL != a->request) {
+        /* With several threads the request may complete while we attach ourselves to it: Open MPI's
+         * ompi_request_set_callback is not made for that. */
+        rget = window->threaded ? NULL : malloc(sizeof(*rget));
+        if (NULL == rget) {
+            goto done;
+        }
+    }
+    wanted->hash = osc_cached_index_hash(&window->cache.index, wanted->key);
+    if (NULL != wanted->buffer.type) {
+        OBJ_RETAIN((ompi_datatype_t *) wanted->buffer.type);
+    }
+    access = osc_cached_cache_insert(&window->cache, &peer->cache, wanted->key, wanted->hash,
+                                     &wanted->buffer, wanted->bytes, stamp, sequence, &record);
+    if (OSC_CACHED_CACHE_NONE == record && NULL != wanted->buffer.type) {
+        ompi_osc_cached_type_done(&wanted->buffer);
+    }
+
+done:
+    account(window, peer, wanted, access, 0);
+    if (0 < begin) {
+        osc_cached_profit_follow(&window->costs.miss_ns, ompi_osc_cached_now() - begin);
+    }
+    ompi_osc_cached_window_unlock(window);
+    if (OSC_CACHED_CACHE_NONE != record && NULL != rget) {
+        rget->window = window;
+        rget->peer = peer;
+        rget->sequence = sequence;
+        rget->record = record;
+        rget->prev = NULL;
+        rget->next = window->rgets;
+        if (NULL != rget->next) {
+            rget->next->prev = rget;
+        }
+        window->rgets = rget;
+        (void) ompi_request_set_callback(*a->request, rget_completed, rget);
+    } else {
+        free(rget);
+    }
+    return OMPI_SUCCESS;
+}
+
+/* The first bytes are there: copy them and fetch the rest. Caller holds the lock and gives it up.
+ */
+static int partial_hit(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                       const arguments_t *a, wanted_t *wanted, size_t have)
+{
+    uint64_t stamp = osc_cached_cache_stamp(&window->cache, &peer->cache), sequence;
+    arguments_t rest = *a;
+    osc_cached_buffer_t buffer = wanted->buffer;
+    int ret;
+
+    (void) osc_cached_cache_copy_first(&window->cache, &peer->cache, wanted->key, wanted->hash,
+                                       &wanted->buffer, have);
+    account(window, peer, wanted, OSC_CACHED_PARTIAL, have);
+    ompi_osc_cached_window_unlock(window);
+    if (OPAL_UNLIKELY(0 < ompi_osc_cached_numbers.verify && 0 == a->target_dt->super.true_lb)) {
+        ompi_osc_cached_verify_hit(window, peer, wanted->key, &wanted->buffer, have, a->target_disp,
+                                   (int) have, MPI_BYTE);
+    }
+
+    buffer.address = (char *) wanted->buffer.address + have;
+    rest.origin_addr = buffer.address;
+    rest.origin_count = rest.target_count = (int) (wanted->bytes - have);
+    rest.origin_dt = rest.target_dt = MPI_BYTE;
+    rest.target_disp = (ptrdiff_t) ((wanted->key.address + have) / unit_of(window, a->target));
+    ret = issue(window, peer, &rest, &sequence);
+    if (OMPI_SUCCESS != ret) {
+        return ret;
+    }
+    /* the rest of an MPI_Rget is not kept: it would need the request, and repeats are hits anyway
+     */
+    if (NULL == a->request) {
+        (void) osc_cached_cache_extend(&window->cache, &peer->cache, wanted->key, wanted->hash,
+                                       have, wanted->bytes, &buffer, stamp, sequence);
+    }
+    ompi_osc_cached_window_unlock(window);
+    return OMPI_SUCCESS;
+}
+
+/* How much of a partial hit can be used: the inner get must begin at a whole displacement. */
+static size_t usable(const ompi_osc_cached_window_t *window, const wanted_t *wanted, size_t have)
+{
+    size_t beyond = (size_t) ((wanted->key.address + have) % unit_of(window, wanted->key.target));
+
+    return (NULL == wanted->buffer.type && beyond < have) ? have - beyond : 0;
+}
+
+/* A get while the window is active. */
+static int get_active(ompi_osc_cached_window_t *window, const arguments_t *a)
+{
+    ompi_osc_cached_peer_t *peer = &window->peers[a->target];
+    osc_cached_access_t access = OSC_CACHED_MISSING;
+    wanted_t wanted;
+    uint64_t begin = 0;
+    size_t have = 0;
+
+    if (peer->cheap) {
+        /* not even counted as outstanding: flushes of a cheap target always go to the inner
+         * component. With threads one could begin while the target ceases to be cheap. */
+        trace_bypassed(window, a);
+        return window->threaded ? pass(window, peer, a) : inner_get(window, a);
+    }
+    ompi_osc_cached_window_lock(window);
+    if (!describe(window, peer, a, &wanted)) {
+        ompi_osc_cached_window_unlock(window);
+        trace_bypassed(window, a);
+        return pass(window, peer, a);
+    }
+    if (OPAL_UNLIKELY(0 == window->ticks++ % MEASURED && window->cache.open)) {
+        begin = ompi_osc_cached_now();
+    }
+    if (OPAL_LIKELY(window->cache.open)) {
+        wanted.hash = osc_cached_index_hash(&window->cache.index, wanted.key);
+        if (OPAL_UNLIKELY(!osc_cached_profit_looks(&peer->profit, wanted.hash))) {
+            ompi_osc_cached_window_unlock(window);
+            trace_bypassed(window, a);
+            return pass(window, peer, a);
+        }
+        if (OPAL_UNLIKELY(NULL != a->request)) {
+            osc_cached_entry_t *entry =
+                osc_cached_cache_find(&window->cache, &peer->cache, wanted.key, wanted.hash);
+            if (NULL != entry && OSC_CACHED_ENTRY_PENDING == entry->state) {
+                /* nobody would complete the request of a get that waits for another */
+                account(window, peer, &wanted, OSC_CACHED_FAILING, 0);
+                ompi_osc_cached_window_unlock(window);
+                return pass(window, peer, a);
+            }
+        }
+        access = osc_cached_cache_get(&window->cache, &peer->cache, wanted.key, wanted.hash,
+                                      &wanted.buffer, wanted.bytes, window->sequence + 1, &have);
+    }
+
+    switch (access) {
+    case OSC_CACHED_HIT:
+        account(window, peer, &wanted, access, wanted.bytes);
+        if (0 < begin) {
+            osc_cached_profit_follow(&window->costs.hit_ns, ompi_osc_cached_now() - begin);
+        }
+        ompi_osc_cached_window_unlock(window);
+        if (OPAL_UNLIKELY(0 < ompi_osc_cached_numbers.verify)) {
+            ompi_osc_cached_verify_hit(window, peer, wanted.key, &wanted.buffer, wanted.bytes,
+                                       a->target_disp, a->target_count, a->target_dt);
+        }
+        if (NULL != a->request) {
+            *a->request = &ompi_request_empty;
+        }
+        return OMPI_SUCCESS;
+    case OSC_CACHED_JOIN:
+        if (NULL != wanted.buffer.type) {
+            OBJ_RETAIN((ompi_datatype_t *) wanted.buffer.type);
+        }
+        (void) ompi_osc_cached_issued(window, peer);
+        account(window, peer, &wanted, access, wanted.bytes);
+        ompi_osc_cached_window_unlock(window);
+        return OMPI_SUCCESS;
+    case OSC_CACHED_PARTIAL:
+        have = usable(window, &wanted, have);
+        if (0 < have) {
+            return partial_hit(window, peer, a, &wanted, have);
+        }
+        return miss(window, peer, a, &wanted, begin);
+    case OSC_CACHED_MISSING:
+        return miss(window, peer, a, &wanted, begin);
+    default:
+        account(window, peer, &wanted, access, 0);
+        ompi_osc_cached_window_unlock(window);
+        return pass(window, peer, a);
+    }
+}
+
+__opal_attribute_noinline__ static int cached_get(void *origin_addr, int origin_count,
+                                                  struct ompi_datatype_t *origin_dt, int target,
+                                                  ptrdiff_t target_disp, int target_count,
+                                                  struct ompi_datatype_t *target_dt,
+                                                  ompi_win_t *win)
+{
+    ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
+    arguments_t a = {origin_addr, origin_count, origin_dt, target,
+                     target_disp, target_count, target_dt, NULL};
+
+    ompi_osc_cached_count(window, OSC_CACHED_STAT_gets);
+    if (OPAL_LIKELY(window->active)) {
+        return get_active(window, &a);
+    }
+    trace_bypassed(window, &a);
+    return inner_get(window, &a);
+}
+
+int ompi_osc_cached_get(void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt,
+                        int target, ptrdiff_t target_disp, int target_count,
+                        struct ompi_datatype_t *target_dt, ompi_win_t *win)
+{
+    ompi_osc_cached_window_t *window = ompi_osc_cached_window_known(win);
+    ompi_osc_base_module_get_fn_t next = cached_get;
+
+    if (OPAL_LIKELY(NULL != window) && window->direct) {
+        ompi_osc_cached_count(window, OSC_CACHED_STAT_gets);
+        next = window->inner.osc_get;
+    }
+    return next(origin_addr, origin_count, origin_dt, target, target_disp, target_count, target_dt,
+                win);
+}
+
+__opal_attribute_noinline__ static int cached_rget(void *origin_addr, int origin_count,
+                                                   struct ompi_datatype_t *origin_dt, int target,
+                                                   ptrdiff_t target_disp, int target_count,
+                                                   struct ompi_datatype_t *target_dt,
+                                                   ompi_win_t *win, struct ompi_request_t **request)
+{
+    ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
+    arguments_t a = {origin_addr, origin_count, origin_dt, target,
+                     target_disp, target_count, target_dt, request};
+
+    ompi_osc_cached_count(window, OSC_CACHED_STAT_rgets);
+    /* request operations are for passive epochs; elsewhere the inner component has its error */
+    if (window->active && OSC_CACHED_EPOCH_LOCK <= window->epoch) {
+        return get_active(window, &a);
+    }
+    trace_bypassed(window, &a);
+    return inner_get(window, &a);
+}
+
+int ompi_osc_cached_rget(void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt,
+                         int target, ptrdiff_t target_disp, int target_count,
+                         struct ompi_datatype_t *target_dt, ompi_win_t *win,
+                         struct ompi_request_t **request)
+{
+    ompi_osc_cached_window_t *window = ompi_osc_cached_window_known(win);
+    ompi_osc_base_module_rget_fn_t next = cached_rget;
+
+    if (OPAL_LIKELY(NULL != window) && window->direct) {
+        ompi_osc_cached_count(window, OSC_CACHED_STAT_rgets);
+        next = window->inner.osc_rget;
+    }
+    return next(origin_addr, origin_count, origin_dt, target, target_disp, target_count, target_dt,
+                win, request);
+}

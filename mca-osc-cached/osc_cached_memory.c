@@ -1,0 +1,182 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Memory: the budget of the process, large blocks, and which memory windows expose.
+ *
+ * Exposed memory.  The bytes of a get are copied from the user's buffer when the synchronisation
+ * has completed it, and bytes that another get waited for are copied to its buffer then.  By that
+ * time another process may have passed the same fence and may be writing to the memory of its
+ * windows.  A buffer in such memory would be read too late, or written over.  So gets to buffers in
+ * memory of a window, of any window of this process, go past the cache.
+ */
+
+#include "ompi_config.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "opal/util/proc.h"
+
+#include "osc_cached.h"
+
+enum { HUGE_PAGE = 2 << 20 }; /* bytes; blocks of this size are worth huge pages */
+
+/* Budget */
+
+static _Atomic uint64_t budget, reserved;
+
+static uint64_t budget_available(void *context)
+{
+    uint64_t taken = atomic_load_explicit(&reserved, memory_order_relaxed);
+    uint64_t total = atomic_load_explicit(&budget, memory_order_relaxed);
+
+    (void) context;
+    return (taken < total) ? total - taken : 0;
+}
+
+static bool budget_reserve(void *context, uint64_t bytes)
+{
+    uint64_t total = atomic_load_explicit(&budget, memory_order_relaxed);
+
+    (void) context;
+    if (total < bytes
+        || total < bytes + atomic_fetch_add_explicit(&reserved, bytes, memory_order_relaxed)) {
+        if (bytes <= total) {
+            atomic_fetch_sub_explicit(&reserved, bytes, memory_order_relaxed);
+        }
+        return false;
+    }
+    return true;
+}
+
+static void budget_give_back(void *context, uint64_t bytes)
+{
+    (void) context;
+    atomic_fetch_sub_explicit(&reserved, bytes, memory_order_relaxed);
+}
+
+const osc_cached_budget_t ompi_osc_cached_budget = {
+    .available = budget_available,
+    .reserve = budget_reserve,
+    .give_back = budget_give_back,
+};
+
+void ompi_osc_cached_memory_init(void)
+{
+    uint64_t bytes = (uint64_t) ompi_osc_cached_numbers.memory;
+
+    if (0 == bytes) {
+        double node = (double) sysconf(_SC_PHYS_PAGES) * (double) sysconf(_SC_PAGESIZE);
+        double share = node * 0.02 / (1.0 + (double) opal_process_info.num_local_peers);
+
+        bytes = 256 << 20;
+        if (0 < share && share < (double) bytes) {
+            bytes = (uint64_t) share;
+        }
+    }
+    atomic_store_explicit(&budget, bytes, memory_order_relaxed);
+}
+
+/* Blocks */
+
+static void *alloc_block(void *context, size_t alignment, size_t bytes)
+{
+    void *memory = NULL;
+
+    (void) context;
+    if (HUGE_PAGE <= bytes && alignment < HUGE_PAGE) {
+        alignment = HUGE_PAGE;
+    }
+    if (0 != posix_memalign(&memory, alignment, bytes)) {
+        return NULL;
+    }
+#ifdef MADV_HUGEPAGE
+    if (HUGE_PAGE <= bytes) {
+        (void) madvise(memory, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+    }
+#endif
+    return memory;
+}
+
+static void free_block(void *context, void *memory, size_t bytes)
+{
+    (void) context;
+    (void) bytes;
+    free(memory);
+}
+
+const osc_cached_alloc_t ompi_osc_cached_alloc = {.alloc = alloc_block, .free = free_block};
+
+/* Exposed memory */
+
+typedef struct range_t {
+    uintptr_t from, to;
+    struct range_t *next;
+} range_t;
+
+static opal_mutex_t lock = OPAL_MUTEX_STATIC_INIT;
+static range_t *ranges = NULL;
+
+_Atomic uintptr_t ompi_osc_cached_exposed_from = UINTPTR_MAX, ompi_osc_cached_exposed_to = 0;
+
+/* All ranges together, for a first look; caller holds the lock. */
+static void update_hull(void)
+{
+    uintptr_t from = UINTPTR_MAX, to = 0;
+
+    for (const range_t *range = ranges; NULL != range; range = range->next) {
+        from = (range->from < from) ? range->from : from;
+        to = (to < range->to) ? range->to : to;
+    }
+    atomic_store_explicit(&ompi_osc_cached_exposed_from, from, memory_order_relaxed);
+    atomic_store_explicit(&ompi_osc_cached_exposed_to, to, memory_order_relaxed);
+}
+
+void ompi_osc_cached_expose(const void *base, size_t size)
+{
+    range_t *range = malloc(sizeof(*range));
+
+    opal_mutex_lock(&lock);
+    if (NULL == range) {
+        /* no memory to remember it: everything counts as exposed from now on */
+        atomic_store_explicit(&ompi_osc_cached_exposed_from, 0, memory_order_relaxed);
+        atomic_store_explicit(&ompi_osc_cached_exposed_to, UINTPTR_MAX, memory_order_relaxed);
+    } else {
+        range->from = (uintptr_t) base;
+        range->to = (uintptr_t) base + size;
+        range->next = ranges;
+        ranges = range;
+        update_hull();
+    }
+    opal_mutex_unlock(&lock);
+}
+
+void ompi_osc_cached_conceal(const void *base)
+{
+    opal_mutex_lock(&lock);
+    for (range_t **link = &ranges; NULL != *link; link = &(*link)->next) {
+        range_t *range = *link;
+        if (range->from == (uintptr_t) base) {
+            *link = range->next;
+            free(range);
+            update_hull();
+            break;
+        }
+    }
+    opal_mutex_unlock(&lock);
+}
+
+bool ompi_osc_cached_is_exposed_slowly(const void *base, size_t size)
+{
+    uintptr_t from = (uintptr_t) base, to = from + size;
+    bool exposed = false;
+
+    opal_mutex_lock(&lock);
+    for (const range_t *range = ranges; NULL != range && !exposed; range = range->next) {
+        exposed = from < range->to && range->from < to;
+    }
+    opal_mutex_unlock(&lock);
+    return exposed;
+}

@@ -1,0 +1,553 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Synchronisation: which epoch a window is in, which operations are complete, and what of the cache
+ * lives on (rules S1 to S4, A1, A3, A4).
+ *
+ * A hit does not reach the inner component, so the epoch is followed here: a get is served only
+ * from a target that the epoch gives access to; any other goes to the inner component, which knows
+ * the right error.  The epochs are osc/ucx's: MPI_Win_lock after a fence ends the fence's epoch.
+ *
+ * Every function calls the inner one first and believes its return code.  Two do not have to call
+ * it: a flush of one target or of all that have nothing outstanding.
+ *
+ * When an epoch of an active target ends, nothing here may touch users' buffers that other
+ * processes could write by then: gets into memory that a window exposes are not kept
+ * (osc_cached_memory.c).
+ */
+
+#include "ompi_config.h"
+
+#include <stdlib.h>
+
+#include "opal/runtime/opal_progress.h"
+#include "ompi/constants.h"
+#include "ompi/group/group.h"
+
+#include "osc_cached.h"
+
+enum {
+    QUIET_FLUSHES = 128, /* flushes that stay local until others get progress from us */
+    TIMED_FIRST = 8,     /* synchronisations whose gets are measured at the start ... */
+    TIMED_EVERY = 16,    /* ... and then one of these, */
+    CHEAP_SYNCS = 4096,  /* or one of these, where gets are passed through */
+};
+
+void ompi_osc_cached_invalidate(ompi_osc_cached_window_t *window)
+{
+    if (window->cacheable) {
+        ompi_osc_cached_window_lock(window);
+        osc_cached_cache_invalidate(&window->cache);
+        ompi_osc_cached_window_unlock(window);
+    }
+}
+
+/* Mode transparent ends the life of what was fetched (S1, S2, S3); caller holds the lock. */
+static inline void expire(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer)
+{
+    if (OSC_CACHED_MODE_TRANSPARENT == window->mode) {
+        if (NULL == peer) {
+            osc_cached_cache_invalidate(&window->cache);
+        } else {
+            osc_cached_cache_invalidate_target(&peer->cache);
+        }
+    }
+}
+
+/* Own writes */
+
+void ompi_osc_cached_write_begin(ompi_osc_cached_window_t *window, int target)
+{
+    ompi_osc_cached_peer_t *peer = &window->peers[target];
+
+    ompi_osc_cached_window_lock(window);
+    osc_cached_cache_invalidate_target(&peer->cache);
+    ++peer->writing;
+    ompi_osc_cached_window_unlock(window);
+}
+
+void ompi_osc_cached_write_end(ompi_osc_cached_window_t *window, int target)
+{
+    ompi_osc_cached_peer_t *peer = &window->peers[target];
+
+    /* also after an error: nobody knows how far it came */
+    ompi_osc_cached_window_lock(window);
+    peer->written = ompi_osc_cached_issued(window, peer);
+    --peer->writing;
+    ompi_osc_cached_window_unlock(window);
+}
+
+/* Completion */
+
+/* A moment at which operations will have been issued before it, or after it. */
+static uint64_t mark(ompi_osc_cached_window_t *window)
+{
+    uint64_t sequence;
+
+    ompi_osc_cached_window_lock(window);
+    sequence = window->sequence;
+    ompi_osc_cached_window_unlock(window);
+    return sequence;
+}
+
+/* What the gets since the last synchronisation cost, when they were measured; caller holds the
+ * lock. */
+static void end_batch(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                      uint64_t sync_ns)
+{
+    uint32_t below = (uint32_t) ompi_osc_cached_numbers.bypass_below;
+
+    if (0 == peer->batch_gets) {
+        return;
+    }
+    if (!peer->untimed && 0 < peer->batch_timed) {
+        osc_cached_profit_timed(&peer->profit,
+                                peer->batch_ns / peer->batch_timed + sync_ns / peer->batch_gets);
+        osc_cached_profit_compare(&peer->profit, below);
+        if (OSC_CACHED_CHEAP == peer->profit.state && !peer->cheap) {
+            peer->cheap = true;
+            ++window->num_cheap;
+        }
+    }
+    ++peer->batches;
+    peer->untimed = TIMED_FIRST <= peer->batches && 0 != peer->batches % TIMED_EVERY;
+    peer->batch_gets = 0;
+    peer->batch_timed = 0;
+    peer->batch_ns = 0;
+}
+
+/* The operations of a target up to a mark are complete; caller holds the lock. */
+static void complete_peer(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                          uint64_t sequence, bool at_target, uint64_t sync_ns)
+{
+    osc_cached_cache_complete(&window->cache, &peer->cache, sequence);
+    end_batch(window, peer, sync_ns);
+    if (!at_target) {
+        if (peer->completed_local < sequence) {
+            peer->completed_local = sequence;
+        }
+        return;
+    }
+    if (peer->completed < sequence) {
+        peer->completed = sequence;
+    }
+    if (peer->busy && peer->issued <= peer->completed) {
+        peer->busy = false;
+        if (NULL == peer->prev_busy) {
+            window->busy = peer->next_busy;
+        } else {
+            peer->prev_busy->next_busy = peer->next_busy;
+        }
+        if (NULL != peer->next_busy) {
+            peer->next_busy->prev_busy = peer->prev_busy;
+        }
+    }
+}
+
+/* The same for all targets. */
+static void complete_all(ompi_osc_cached_window_t *window, uint64_t sequence, bool at_target,
+                         uint64_t sync_ns)
+{
+    ompi_osc_cached_peer_t *next;
+
+    if (0 == sequence) {
+        return;
+    }
+    for (ompi_osc_cached_peer_t *peer = window->busy; NULL != peer; peer = next) {
+        next = peer->next_busy;
+        complete_peer(window, peer, sequence, at_target, sync_ns);
+    }
+}
+
+/* A cheap target is measured again from time to time. Everything is complete now, so that gets that
+ * were not counted do no harm; caller holds the lock. */
+static void try_again(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer)
+{
+    if (peer->cheap) {
+        peer->cheap = false;
+        --window->num_cheap;
+        peer->untimed = false;
+        peer->profit.state = OSC_CACHED_WATCHED;
+        osc_cached_cache_invalidate_target(&peer->cache);
+    }
+}
+
+static void try_all_again(ompi_osc_cached_window_t *window)
+{
+    if (0 < window->num_cheap && CHEAP_SYNCS <= ++window->cheap_syncs) {
+        window->cheap_syncs = 0;
+        for (int i = 0; i < ompi_group_size(window->win->w_group); ++i) {
+            try_again(window, &window->peers[i]);
+        }
+    }
+}
+
+/* Verification prints, and aborts: not under the lock. Only one thread verifies a target's hits. */
+static void verify(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                   uint64_t sequence)
+{
+    if (OPAL_LIKELY(0 == ompi_osc_cached_numbers.verify)) {
+        return;
+    }
+    if (NULL != peer) {
+        ompi_osc_cached_verify_compare(window, peer, sequence);
+        return;
+    }
+    for (int i = 0; i < ompi_group_size(window->win->w_group); ++i) {
+        ompi_osc_cached_verify_compare(window, &window->peers[i], sequence);
+    }
+}
+
+/* Epochs. Not locked: calls that begin or end one are made by one thread at a time. */
+
+static void enter_epoch(ompi_osc_cached_window_t *window, ompi_osc_cached_epoch_t epoch)
+{
+    window->epoch = epoch;
+    window->everyone = OSC_CACHED_EPOCH_FENCE == epoch || OSC_CACHED_EPOCH_LOCK_ALL == epoch;
+    if (OSC_CACHED_EPOCH_NONE == epoch) {
+        window->untracked = false;
+    }
+    ompi_osc_cached_window_update(window);
+}
+
+static bool is_watched(const ompi_osc_cached_window_t *window)
+{
+    return window->active || NULL != window->busy;
+}
+
+/* All operations of the epoch are complete. */
+static void leave_epoch(ompi_osc_cached_window_t *window, uint64_t sequence, uint64_t sync_ns)
+{
+    ompi_osc_cached_window_lock(window);
+    complete_all(window, sequence, true, sync_ns);
+    try_all_again(window);
+    expire(window, NULL);
+    ompi_osc_cached_window_unlock(window);
+    verify(window, NULL, sequence);
+}
+
+int ompi_osc_cached_fence(int mpi_assert, ompi_win_t *win)
+{
+    ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
+    uint64_t sequence, begin;
+    int ret;
+
+    ompi_osc_cached_count(window, OSC_CACHED_STAT_fences);
+    if (!window->cacheable) {
+        return window->inner.osc_fence(mpi_assert, win);
+    }
+    sequence = mark(window);
+    begin = ompi_osc_cached_now();
+    ret = window->inner.osc_fence(mpi_assert, win);
+    if (OMPI_SUCCESS != ret) {
+        return ret;
+    }
+    /* after MPI_MODE_NOPRECEDE nothing was issued, and nothing is complete */
+    leave_epoch(window, (mpi_assert & MPI_MODE_NOPRECEDE) ? 0 : sequence,
+                ompi_osc_cached_now() - begin);
+    window->untracked = false;
+    enter_epoch(window,
+                (mpi_assert & MPI_MODE_NOSUCCEED) ? OSC_CACHED_EPOCH_NONE : OSC_CACHED_EPOCH_FENCE);
+    return OMPI_SUCCESS;
+}
+
+/* Ranks of the group in the window; NULL without memory: then no target counts as accessible, and
+ * every get goes to the inner component. */
+static int *ranks_of(ompi_osc_cached_window_t *window, ompi_group_t *group, int size)
+{
+    int *ranks = malloc(2 * (size_t) size * sizeof(*ranks) + 1);
+
+    if (NULL == ranks) {
+        return NULL;
+    }
+    for (int i = 0; i < size; ++i) {
+        ranks[size + i] = i;
+    }
+    if (OMPI_SUCCESS
+        != ompi_group_translate_ranks(group, size, ranks + size, window->win->w_group, ranks)) {
+        free(ranks);
+        return NULL;
+    }
+    return ranks;
+}
+
+static void set_accessible(ompi_osc_cached_window_t *window, bool accessible)
+{
+    for (int i = 0; i < window->num_started; ++i) {
+        if (0 <= window->started[i]) {
+            window->peers[window->started[i]].accessible = accessible;
+        }
+    }
+}
+
+int ompi_osc_cached_start(ompi_group_t *group, int mpi_assert, ompi_win_t *win)
+{
+    ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
+    int ret, size;
+
+    ompi_osc_cached_count(window, OSC_CACHED_STAT_starts);
+    ret = window->inner.osc_start(group, mpi_assert, win);
+    if (OMPI_SUCCESS != ret || !window->cacheable) {
+        return ret;
+    }
+    size = ompi_group_size(group);
+    free(window->started);
+    window->started = ranks_of(window, group, size);
+    window->num_started = (NULL == window->started) ? 0 : size;
+    set_accessible(window, true);
+    leave_epoch(window, 0, 0);
+    enter_epoch(window, OSC_CACHED_EPOCH_START);
+    return OMPI_SUCCESS;
+}
+
+int ompi_osc_cached_complete(ompi_win_t *win)
+{
+    ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
+    uint64_t sequence, begin;
+    int ret;
+
+    ompi_osc_cached_count(window, OSC_CACHED_STAT_completes);
+    if (!window->cacheable) {
+        return window->inner.osc_complete(win);
+    }
+    sequence = mark(window);
+    begin = ompi_osc_cached_now();
+    ret = window->inner.osc_complete(win);
+    if (OMPI_SUCCESS != ret) {
+        return ret;
+    }
+    leave_epoch(window, sequence, ompi_osc_cached_now() - begin);
+    set_accessible(window, false);
+    enter_epoch(window, OSC_CACHED_EPOCH_NONE);
+    return OMPI_SUCCESS;
+}
+
+int ompi_osc_cached_lock(int lock_type, int target, int mpi_assert, ompi_win_t *win)
+{
+    ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
+    int ret;
+
+    ompi_osc_cached_count(window, OSC_CACHED_STAT_locks);
+    ret = window->inner.osc_lock(lock_type, target, mpi_assert, win);
+    if (OMPI_SUCCESS != ret || !window->cacheable) {
+        return ret;
+    }
+    ompi_osc_cached_window_lock(window);
+    expire(window, &window->peers[target]);
+    window->peers[target].accessible = true;
+    ++window->num_locks;
+    ompi_osc_cached_window_unlock(window);
+    enter_epoch(window, OSC_CACHED_EPOCH_LOCK);
+    return OMPI_SUCCESS;
+}
+
+int ompi_osc_cached_unlock(int target, ompi_win_t *win)
+{
+    ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
+    uint64_t sequence, begin;
+    int ret;
+
+    ompi_osc_cached_count(window, OSC_CACHED_STAT_unlocks);
+    if (!window->cacheable) {
+        return window->inner.osc_unlock(target, win);
+    }
+    sequence = mark(window);
+    begin = ompi_osc_cached_now();
+    ret = window->inner.osc_unlock(target, win);
+    if (OMPI_SUCCESS != ret) {
+        return ret;
+    }
+    ompi_osc_cached_window_lock(window);
+    complete_peer(window, &window->peers[target], sequence, true, ompi_osc_cached_now() - begin);
+    expire(window, &window->peers[target]);
+    window->peers[target].accessible = false;
+    --window->num_locks;
+    ompi_osc_cached_window_unlock(window);
+    verify(window, &window->peers[target], sequence);
+    if (0 == window->num_locks) {
+        enter_epoch(window, OSC_CACHED_EPOCH_NONE);
+    }
+    return OMPI_SUCCESS;
+}
+
+int ompi_osc_cached_lock_all(int mpi_assert, ompi_win_t *win)
+{
+    ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
+    int ret;
+
+    ompi_osc_cached_count(window, OSC_CACHED_STAT_locks);
+    ret = window->inner.osc_lock_all(mpi_assert, win);
+    if (OMPI_SUCCESS != ret || !window->cacheable) {
+        return ret;
+    }
+    leave_epoch(window, 0, 0);
+    enter_epoch(window, OSC_CACHED_EPOCH_LOCK_ALL);
+    return OMPI_SUCCESS;
+}
+
+int ompi_osc_cached_unlock_all(ompi_win_t *win)
+{
+    ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
+    uint64_t sequence, begin;
+    int ret;
+
+    ompi_osc_cached_count(window, OSC_CACHED_STAT_unlocks);
+    if (!window->cacheable) {
+        return window->inner.osc_unlock_all(win);
+    }
+    sequence = mark(window);
+    begin = ompi_osc_cached_now();
+    ret = window->inner.osc_unlock_all(win);
+    if (OMPI_SUCCESS != ret) {
+        return ret;
+    }
+    leave_epoch(window, sequence, ompi_osc_cached_now() - begin);
+    enter_epoch(window, OSC_CACHED_EPOCH_NONE);
+    return OMPI_SUCCESS;
+}
+
+int ompi_osc_cached_sync(ompi_win_t *win)
+{
+    ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
+    int ret;
+
+    ompi_osc_cached_count(window, OSC_CACHED_STAT_syncs);
+    ret = window->inner.osc_sync(win);
+    if (OMPI_SUCCESS == ret && window->active) {
+        ompi_osc_cached_window_lock(window);
+        expire(window, NULL);
+        ompi_osc_cached_window_unlock(window);
+    }
+    return ret;
+}
+
+/* Flushes */
+
+/* A flush that did not go to the network. The inner component would have made progress for the
+ * operations of others; without it they would wait for ours. */
+static int stay_local(ompi_osc_cached_window_t *window)
+{
+    ompi_osc_cached_count(window, OSC_CACHED_STAT_local_flushes);
+    if (QUIET_FLUSHES <= ++window->quiet) {
+        window->quiet = 0;
+        opal_progress();
+        ompi_osc_cached_window_lock(window);
+        osc_cached_cache_look(&window->cache);
+        ompi_osc_cached_window_unlock(window);
+    }
+    return OMPI_SUCCESS;
+}
+
+/* A passive epoch that gives access to the target: elsewhere a flush is an error of the inner
+ * component. */
+static inline bool may_stay_local(const ompi_osc_cached_window_t *window)
+{
+    return window->active && OSC_CACHED_EPOCH_LOCK <= window->epoch && !window->untracked;
+}
+
+static int flush_one(ompi_osc_cached_window_t *window, int target, bool at_target,
+                     ompi_osc_base_module_flush_fn_t inner)
+{
+    ompi_osc_cached_peer_t *peer = &window->peers[target];
+    uint64_t sequence, begin = 0;
+    int ret;
+
+    ompi_osc_cached_window_lock(window);
+    sequence = window->sequence;
+    if (may_stay_local(window) && (window->everyone | peer->accessible) && !peer->cheap
+        && (!peer->busy || (!at_target && peer->issued <= peer->completed_local))) {
+        if (at_target) {
+            expire(window, peer);
+        }
+        ompi_osc_cached_window_unlock(window);
+        return stay_local(window);
+    }
+    ompi_osc_cached_window_unlock(window);
+    if (!peer->untimed) {
+        begin = ompi_osc_cached_now();
+    }
+    ret = inner(target, window->win);
+    if (OMPI_SUCCESS != ret) {
+        return ret;
+    }
+    ompi_osc_cached_window_lock(window);
+    complete_peer(window, peer, sequence, at_target,
+                  (0 < begin) ? ompi_osc_cached_now() - begin : 0);
+    if (at_target) {
+        if (OSC_CACHED_EPOCH_LOCK <= window->epoch) {
+            expire(window, peer);
+        }
+        if (peer->cheap && 0 == ++peer->batches % CHEAP_SYNCS) {
+            try_again(window, peer);
+        }
+    }
+    ompi_osc_cached_window_unlock(window);
+    verify(window, peer, sequence);
+    return OMPI_SUCCESS;
+}
+
+static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
+                       ompi_osc_base_module_flush_all_fn_t inner)
+{
+    uint64_t sequence, begin;
+    int ret;
+
+    ompi_osc_cached_window_lock(window);
+    sequence = window->sequence;
+    if (may_stay_local(window) && window->everyone && 0 == window->num_cheap
+        && NULL == window->busy) {
+        if (at_target) {
+            expire(window, NULL);
+        }
+        ompi_osc_cached_window_unlock(window);
+        return stay_local(window);
+    }
+    ompi_osc_cached_window_unlock(window);
+    begin = ompi_osc_cached_now();
+    ret = inner(window->win);
+    if (OMPI_SUCCESS != ret) {
+        return ret;
+    }
+    ompi_osc_cached_window_lock(window);
+    complete_all(window, sequence, at_target, ompi_osc_cached_now() - begin);
+    if (at_target && OSC_CACHED_EPOCH_LOCK <= window->epoch) {
+        expire(window, NULL);
+        try_all_again(window);
+        window->untracked = false;
+    }
+    ompi_osc_cached_window_unlock(window);
+    verify(window, NULL, sequence);
+    return OMPI_SUCCESS;
+}
+
+/* one slot: where nothing was cached, straight to the inner function, in few instructions */
+#define FLUSH(slot, at_target, each, parameters, arguments, first)                          \
+    __opal_attribute_noinline__ static int watched_##slot parameters                        \
+    {                                                                                       \
+        ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);                  \
+                                                                                            \
+        ompi_osc_cached_count(window, OSC_CACHED_STAT_flushes);                             \
+        return is_watched(window) ? each(window, first at_target, window->inner.osc_##slot) \
+                                  : window->inner.osc_##slot arguments;                     \
+    }                                                                                       \
+                                                                                            \
+    int ompi_osc_cached_##slot parameters                                                   \
+    {                                                                                       \
+        ompi_osc_cached_window_t *window = ompi_osc_cached_window_known(win);               \
+        ompi_osc_base_module_##slot##_fn_t next = watched_##slot;                           \
+                                                                                            \
+        if (OPAL_LIKELY(NULL != window) && !is_watched(window)) {                           \
+            ompi_osc_cached_count(window, OSC_CACHED_STAT_flushes);                         \
+            next = window->inner.osc_##slot;                                                \
+        }                                                                                   \
+        return next arguments;                                                              \
+    }
+
+#define TARGET target,
+#define ALL
+
+FLUSH(flush, true, flush_one, (int target, ompi_win_t *win), (target, win), TARGET)
+FLUSH(flush_all, true, flush_every, (ompi_win_t * win), (win), ALL)
+FLUSH(flush_local, false, flush_one, (int target, ompi_win_t *win), (target, win), TARGET)
+FLUSH(flush_local_all, false, flush_every, (ompi_win_t * win), (win), ALL)

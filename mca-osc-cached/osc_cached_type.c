@@ -1,0 +1,121 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Datatypes (rule A8).  The cache keeps the packed bytes of a get.
+ *
+ * Origin: a buffer that is not one run of bytes is read and written with Open MPI's convertor,
+ * which leaves gaps alone.
+ *
+ * Target: bytes that do not lie in one run are kept under their address and the number of their
+ * layout.  Two gets have the same layout when the descriptions of their datatypes, by which Open
+ * MPI sends a datatype to another process, and their counts are equal, byte by byte: it does not
+ * matter whether it is the same datatype, or one that was made anew.  A window knows the last few
+ * layouts; numbers are not used again, so entries of a forgotten one are just not found any more.
+ */
+
+#include "ompi_config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "opal/datatype/opal_convertor.h"
+#include "ompi/constants.h"
+#include "ompi/datatype/ompi_datatype.h"
+
+#include "osc_cached.h"
+
+enum { LAYOUTS = 16 }; /* per window; a program has few shapes of data */
+
+typedef struct {
+    uint32_t number; /* 0: free */
+    int count;
+    size_t length; /* bytes */
+    void *description;
+} layout_t;
+
+typedef struct ompi_osc_cached_layouts_t {
+    uint32_t last; /* number given */
+    layout_t layouts[LAYOUTS];
+} layouts_t;
+
+void ompi_osc_cached_type_copy(const osc_cached_buffer_t *buffer, void *bytes, size_t size,
+                               bool to_buffer)
+{
+    const ompi_datatype_t *type = buffer->type;
+    opal_convertor_t convertor;
+    struct iovec iov = {bytes, size};
+    uint32_t num_iov = 1;
+    size_t done = size;
+
+    OBJ_CONSTRUCT(&convertor, opal_convertor_t);
+    if (to_buffer) {
+        (void) opal_convertor_copy_and_prepare_for_recv(
+            ompi_mpi_local_convertor, &type->super, buffer->count, buffer->address, 0, &convertor);
+        (void) opal_convertor_unpack(&convertor, &iov, &num_iov, &done);
+    } else {
+        (void) opal_convertor_copy_and_prepare_for_send(
+            ompi_mpi_local_convertor, &type->super, buffer->count, buffer->address, 0, &convertor);
+        (void) opal_convertor_pack(&convertor, &iov, &num_iov, &done);
+    }
+    OBJ_DESTRUCT(&convertor);
+}
+
+void ompi_osc_cached_type_done(const osc_cached_buffer_t *buffer)
+{
+    ompi_datatype_t *type = buffer->type;
+
+    OBJ_RELEASE(type);
+}
+
+uint32_t ompi_osc_cached_type_layout(ompi_osc_cached_window_t *window, ompi_datatype_t *type,
+                                     int count)
+{
+    size_t length = ompi_datatype_pack_description_length(type);
+    const void *description = NULL;
+    layout_t *layout;
+
+    if (0 == length || OMPI_SUCCESS != ompi_datatype_get_pack_description(type, &description)
+        || NULL == description) {
+        return 0;
+    }
+    if (NULL == window->layouts) {
+        window->layouts = calloc(1, sizeof(*window->layouts));
+        if (NULL == window->layouts) {
+            return 0;
+        }
+    }
+    for (int i = 0; i < LAYOUTS; ++i) {
+        layout = &window->layouts->layouts[i];
+        if (count == layout->count && length == layout->length
+            && 0 == memcmp(description, layout->description, length)) {
+            return layout->number;
+        }
+    }
+    if (UINT32_MAX == window->layouts->last) {
+        return 0;
+    }
+    layout = &window->layouts->layouts[window->layouts->last % LAYOUTS];
+    free(layout->description);
+    memset(layout, 0, sizeof(*layout));
+    layout->description = malloc(length);
+    if (NULL == layout->description) {
+        return 0;
+    }
+    memcpy(layout->description, description, length);
+    layout->length = length;
+    layout->count = count;
+    layout->number = ++window->layouts->last;
+    return layout->number;
+}
+
+void ompi_osc_cached_type_forget(ompi_osc_cached_window_t *window)
+{
+    if (NULL != window->layouts) {
+        for (int i = 0; i < LAYOUTS; ++i) {
+            free(window->layouts->layouts[i].description);
+        }
+        free(window->layouts);
+        window->layouts = NULL;
+    }
+}
