@@ -2,19 +2,9 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Values that users write: names, numbers, and the info keys of a window:
+ * Values that users write: names, numbers, and the info keys of a window (osc_cached_info.def).
  *
- *   ompi_osc_cached_mode         off | transparent | always | user; beats the MCA variable
- *   CLAMPI_MODE                  1 | 2 | 3, the CLaMPI library's name for the last three of them
- *   ompi_osc_cached_memory       bytes of data that the window can keep, now
- *   ompi_osc_cached_entries      gets that the window can keep, now
- *   ompi_osc_cached_adaptive     true | false: these two follow what the program does
- *   ompi_osc_cached_scheme       full | temporal | positional
- *   ompi_osc_cached_sample       entries compared to find the one that leaves
- *   ompi_osc_cached_invalidate   "true": forget what was fetched so far
- *
- * MPI_Win_get_info reports what the callbacks return, so they return what is in force.  Open
- * MPI 4.1 takes keys of up to 27 characters.
+ * MPI_Win_get_info reports what the callbacks return, so they return what is in force.
  */
 
 #include "ompi_config.h"
@@ -344,15 +334,8 @@ int ompi_osc_cached_info_subscribe(ompi_osc_cached_window_t *window)
         const char *key;
         opal_key_interest_callback_t *changed;
     } keys[] = {
-        /* the alias first: our own name beats it */
-        {"CLAMPI_MODE", clampi_mode_changed},
-        {"ompi_osc_cached_mode", mode_changed},
-        {"ompi_osc_cached_memory", memory_changed},
-        {"ompi_osc_cached_entries", entries_changed},
-        {"ompi_osc_cached_adaptive", adaptive_changed},
-        {"ompi_osc_cached_scheme", scheme_changed},
-        {"ompi_osc_cached_sample", sample_changed},
-        {"ompi_osc_cached_invalidate", invalidate},
+#define OSC_CACHED_INFO(key, function, values, help) {#key, function},
+#include "osc_cached_info.def"
     };
     int ret = OMPI_SUCCESS;
 
