@@ -133,6 +133,10 @@ typedef struct ompi_osc_cached_window_t {
     bool direct;
     /** gets go to the cache: the mode and the epoch allow it */
     bool active;
+    /** a hit needs nothing but a copy: no lock, no trace, no verification */
+    bool plain;
+    /** the same for a flush that stays local */
+    bool plain_flush;
     /** several threads may call at the same time */
     bool threaded;
     /** every target may be accessed: fence or lock_all; otherwise peer->accessible tells */

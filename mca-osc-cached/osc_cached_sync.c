@@ -323,6 +323,26 @@ int ompi_osc_cached_complete(ompi_win_t *win)
     return OMPI_SUCCESS;
 }
 
+/* UCX 1.13 returns too early from a flush of everything when both sides of shared memory fetch from
+ * windows made by MPI_Win_create; a flush of one target it does right.  So targets with gets that
+ * will be read here are flushed one by one before.  Not with several threads, where the list may
+ * change. */
+static int flush_fetching(ompi_osc_cached_window_t *window)
+{
+    if (window->threaded) {
+        return OMPI_SUCCESS;
+    }
+    for (ompi_osc_cached_peer_t *peer = window->busy; NULL != peer; peer = peer->next_busy) {
+        if (0 != peer->cache.head) {
+            int ret = window->inner.osc_flush((int) (peer - window->peers), window->win);
+            if (OMPI_SUCCESS != ret) {
+                return ret;
+            }
+        }
+    }
+    return OMPI_SUCCESS;
+}
+
 int ompi_osc_cached_lock(int lock_type, int target, int mpi_assert, ompi_win_t *win)
 {
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
@@ -354,7 +374,13 @@ int ompi_osc_cached_unlock(int target, ompi_win_t *win)
     }
     sequence = mark(window);
     begin = ompi_osc_cached_now();
-    ret = window->inner.osc_unlock(target, win);
+    ret = OMPI_SUCCESS;
+    if (0 != window->peers[target].cache.head) {
+        ret = window->inner.osc_flush(target, win); /* see flush_fetching() */
+    }
+    if (OMPI_SUCCESS == ret) {
+        ret = window->inner.osc_unlock(target, win);
+    }
     if (OMPI_SUCCESS != ret) {
         return ret;
     }
@@ -398,7 +424,10 @@ int ompi_osc_cached_unlock_all(ompi_win_t *win)
     }
     sequence = mark(window);
     begin = ompi_osc_cached_now();
-    ret = window->inner.osc_unlock_all(win);
+    ret = flush_fetching(window);
+    if (OMPI_SUCCESS == ret) {
+        ret = window->inner.osc_unlock_all(win);
+    }
     if (OMPI_SUCCESS != ret) {
         return ret;
     }
@@ -426,7 +455,7 @@ int ompi_osc_cached_sync(ompi_win_t *win)
 
 /* A flush that did not go to the network. The inner component would have made progress for the
  * operations of others; without it they would wait for ours. */
-static int stay_local(ompi_osc_cached_window_t *window)
+static inline int stay_local(ompi_osc_cached_window_t *window)
 {
     ompi_osc_cached_count(window, OSC_CACHED_STAT_local_flushes);
     if (QUIET_FLUSHES <= ++window->quiet) {
@@ -505,7 +534,10 @@ static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
     }
     ompi_osc_cached_window_unlock(window);
     begin = ompi_osc_cached_now();
-    ret = inner(window->win);
+    ret = flush_fetching(window);
+    if (OMPI_SUCCESS == ret) {
+        ret = inner(window->win);
+    }
     if (OMPI_SUCCESS != ret) {
         return ret;
     }
@@ -521,31 +553,44 @@ static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
     return OMPI_SUCCESS;
 }
 
+/* the flush of a hit, in few instructions */
+#define STAYS_PLAIN_TARGET(window)                                                      \
+    (window->plain_flush && !window->peers[target].busy && !window->peers[target].cheap \
+     && (window->everyone | window->peers[target].accessible))
+#define STAYS_PLAIN_ALL(window) \
+    (window->plain_flush && window->everyone && NULL == window->busy && 0 == window->num_cheap)
+
 /* one slot: where nothing was cached, straight to the inner function, in few instructions */
-#define FLUSH(slot, at_target, each, parameters, arguments, first)                          \
-    __opal_attribute_noinline__ static int watched_##slot parameters                        \
-    {                                                                                       \
-        ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);                  \
-                                                                                            \
-        ompi_osc_cached_count(window, OSC_CACHED_STAT_flushes);                             \
-        return is_watched(window) ? each(window, first at_target, window->inner.osc_##slot) \
-                                  : window->inner.osc_##slot arguments;                     \
-    }                                                                                       \
-                                                                                            \
-    int ompi_osc_cached_##slot parameters                                                   \
-    {                                                                                       \
-        ompi_osc_cached_window_t *window = ompi_osc_cached_window_known(win);               \
-        ompi_osc_base_module_##slot##_fn_t next = watched_##slot;                           \
-                                                                                            \
-        if (OPAL_LIKELY(NULL != window) && !is_watched(window)) {                           \
-            ompi_osc_cached_count(window, OSC_CACHED_STAT_flushes);                         \
-            next = window->inner.osc_##slot;                                                \
-        }                                                                                   \
-        return next arguments;                                                              \
+#define FLUSH(slot, at_target, each, parameters, arguments, which)                      \
+    __opal_attribute_noinline__ static int watched_##slot parameters                    \
+    {                                                                                   \
+        ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);              \
+                                                                                        \
+        ompi_osc_cached_count(window, OSC_CACHED_STAT_flushes);                         \
+        return is_watched(window)                                                       \
+                   ? each(window, ARGUMENT_##which at_target, window->inner.osc_##slot) \
+                   : window->inner.osc_##slot arguments;                                \
+    }                                                                                   \
+                                                                                        \
+    int ompi_osc_cached_##slot parameters                                               \
+    {                                                                                   \
+        ompi_osc_cached_window_t *window = ompi_osc_cached_window_known(win);           \
+        ompi_osc_base_module_##slot##_fn_t next = watched_##slot;                       \
+                                                                                        \
+        if (OPAL_LIKELY(NULL != window)) {                                              \
+            if (!is_watched(window)) {                                                  \
+                ompi_osc_cached_count(window, OSC_CACHED_STAT_flushes);                 \
+                next = window->inner.osc_##slot;                                        \
+            } else if (STAYS_PLAIN_##which(window)) {                                   \
+                ompi_osc_cached_count(window, OSC_CACHED_STAT_flushes);                 \
+                return stay_local(window);                                              \
+            }                                                                           \
+        }                                                                               \
+        return next arguments;                                                          \
     }
 
-#define TARGET target,
-#define ALL
+#define ARGUMENT_TARGET target,
+#define ARGUMENT_ALL
 
 FLUSH(flush, true, flush_one, (int target, ompi_win_t *win), (target, win), TARGET)
 FLUSH(flush_all, true, flush_every, (ompi_win_t * win), (win), ALL)

@@ -149,6 +149,10 @@ void ompi_osc_cached_window_update(ompi_osc_cached_window_t *window)
                      && (OSC_CACHED_MODE_TRANSPARENT != window->mode || !passive
                          || OSC_CACHED_PASSIVE_FLUSH == ompi_osc_cached_params.passive_scope);
     window->direct = !window->active && !ompi_osc_cached_tracing;
+    window->plain = window->active && window->cache.open && !window->threaded
+                    && !ompi_osc_cached_tracing && 0 == ompi_osc_cached_numbers.verify;
+    window->plain_flush = window->plain && passive && !window->untracked
+                          && OSC_CACHED_MODE_TRANSPARENT != window->mode;
 }
 
 void ompi_osc_cached_window_destroy(ompi_osc_cached_window_t *window)
@@ -224,6 +228,12 @@ static unsigned long read_stat(const ompi_osc_cached_window_t *window, int stat)
         value = read_stat(window, OSC_CACHED_STAT_gets) + read_stat(window, OSC_CACHED_STAT_rgets);
         for (size_t i = 0; i < sizeof(looked_up) / sizeof(looked_up[0]); ++i) {
             value -= read_stat(window, looked_up[i]);
+        }
+        return value;
+    case OSC_CACHED_STAT_ns_saved:
+        /* counted at the end of a round */
+        for (int i = 0; window->cacheable && i < ompi_group_size(window->win->w_group); ++i) {
+            value += osc_cached_profit_saved(&window->peers[i].profit, &window->costs);
         }
         return value;
     case OSC_CACHED_STAT_evictions:

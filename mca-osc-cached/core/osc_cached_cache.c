@@ -366,7 +366,7 @@ static void count_victim(osc_cached_cache_t *cache, const osc_cached_entry_t *en
     }
 }
 
-static void view_entry(void *context, uint32_t number, osc_cached_evict_view_t *view)
+static inline void view_entry(void *context, uint32_t number, osc_cached_evict_view_t *view)
 {
     const osc_cached_cache_t *cache = context;
     const osc_cached_entry_t *entry = &cache->entries[number];
@@ -387,29 +387,57 @@ static osc_cached_evict_query_t make_query(osc_cached_cache_t *cache)
         .sample = cache->config.sample,
         .now = cache->gets,
         .average = (0 == cache->gets) ? 1 : cache->got_bytes / cache->gets + 1,
-        .view = view_entry,
         .context = cache,
     };
 
     return query;
 }
 
-/* One entry leaves the storage; false: none of those looked at may. */
-static bool evict_one(osc_cached_cache_t *cache)
+/* One entry leaves the index; its region is the caller's. NONE: none of those looked at may. */
+static uint32_t evict_to_region(osc_cached_cache_t *cache)
 {
     osc_cached_evict_query_t query = make_query(cache);
-    uint32_t visited = 0, occupied = 0, position, number;
+    uint32_t visited = 0, occupied = 0, position, number, region;
 
-    position = osc_cached_evict_sample(&cache->index, &query, &visited, &occupied);
+    position = osc_cached_evict_sample_with(&cache->index, &query, view_entry, &visited, &occupied);
     cache->interval.visited += visited;
     cache->interval.occupied += occupied;
     if (OSC_CACHED_INDEX_NONE == position) {
-        return false;
+        return NONE;
     }
     number = osc_cached_index_at(&cache->index, position);
+    region = cache->entries[number].region;
     count_victim(cache, &cache->entries[number]);
-    drop_entry(cache, number);
+    (void) osc_cached_index_remove_at(&cache->index, position);
+    free_entry(cache, number);
+    return region;
+}
+
+/* One entry leaves; false: none of those looked at may. */
+static bool evict_one(osc_cached_cache_t *cache)
+{
+    uint32_t region = evict_to_region(cache);
+
+    if (NONE == region) {
+        return false;
+    }
+    osc_cached_storage_release(&cache->storage, region);
     return true;
+}
+
+/* Take a region over for a new owner if it is as long as one for this many bytes would be: twice
+ * the way through the tree is saved, and most programs have gets of few sizes. */
+static bool take_over(osc_cached_cache_t *cache, uint32_t region, size_t bytes, uint32_t owner)
+{
+    size_t have = osc_cached_storage_bytes(&cache->storage, region);
+
+    if ((have - 1) / OSC_CACHED_STORAGE_LINE != (bytes - 1) / OSC_CACHED_STORAGE_LINE) {
+        return false;
+    }
+    osc_cached_storage_set_owner(&cache->storage, region, owner);
+    return OSC_CACHED_OK
+           == ((bytes < have) ? osc_cached_storage_trim(&cache->storage, region, bytes)
+                              : osc_cached_storage_extend(&cache->storage, region, bytes));
 }
 
 /* Put a new entry into the index, at the cost of another one if need be. */
@@ -424,7 +452,7 @@ static bool index_entry(osc_cached_cache_t *cache, uint64_t hash, uint32_t numbe
         return true;
     }
     query = make_query(cache);
-    step = osc_cached_evict_path(&cache->index, &query);
+    step = osc_cached_evict_path_with(&cache->index, &query, view_entry);
     if (OSC_CACHED_INDEX_NONE == step) {
         return false;
     }
@@ -447,10 +475,20 @@ static bool store_entry(osc_cached_cache_t *cache, uint32_t number, size_t bytes
     for (uint32_t evictions = 0;
          OSC_CACHED_OK != osc_cached_storage_alloc(&cache->storage, bytes, number, &entry->region);
          ++evictions) {
-        if (evictions == cache->config.evictions || !evict_one(cache)) {
+        uint32_t region = NONE;
+
+        if (evictions < cache->config.evictions) {
+            region = evict_to_region(cache);
+        }
+        if (NONE == region) {
             return false;
         }
         *access = OSC_CACHED_CAPACITY;
+        if (take_over(cache, region, bytes, number)) {
+            entry->region = region;
+            break;
+        }
+        osc_cached_storage_release(&cache->storage, region);
     }
     entry->offset = osc_cached_storage_offset(&cache->storage, entry->region);
     return true;

@@ -279,6 +279,16 @@ static inline void osc_cached_cache_copy(const osc_cached_cache_t *cache,
     }
 }
 
+/** Count a hit of an entry that osc_cached_cache_find has found, CACHED and with enough bytes. */
+static inline void osc_cached_cache_hit(osc_cached_cache_t *cache, osc_cached_entry_t *entry,
+                                        size_t bytes)
+{
+    cache->got_bytes += bytes;
+    entry->last = ++cache->gets;
+    entry->used = 1;
+    ++cache->interval.access[OSC_CACHED_HIT];
+}
+
 /** osc_cached_cache_get when it is not a hit. */
 osc_cached_access_t osc_cached_cache_get_slowly(osc_cached_cache_t *cache,
                                                 osc_cached_target_t *target,
@@ -303,17 +313,15 @@ osc_cached_cache_get(osc_cached_cache_t *cache, osc_cached_target_t *target, osc
 {
     osc_cached_entry_t *entry = osc_cached_cache_find(cache, target, key, hash);
 
+    if (NULL != entry && OSC_CACHED_ENTRY_CACHED == entry->state && bytes <= entry->bytes) {
+        osc_cached_cache_hit(cache, entry, bytes);
+        osc_cached_cache_copy(cache, entry, buffer, bytes);
+        return OSC_CACHED_HIT;
+    }
     ++cache->gets;
     cache->got_bytes += bytes;
     if (NULL == entry) {
         return OSC_CACHED_MISSING;
-    }
-    if (OSC_CACHED_ENTRY_CACHED == entry->state && bytes <= entry->bytes) {
-        entry->last = cache->gets;
-        entry->used = 1;
-        ++cache->interval.access[OSC_CACHED_HIT];
-        osc_cached_cache_copy(cache, entry, buffer, bytes);
-        return OSC_CACHED_HIT;
     }
     return osc_cached_cache_get_slowly(cache, target, entry, buffer, bytes, sequence, have);
 }

@@ -28,11 +28,9 @@ void osc_cached_profit_timed(osc_cached_profit_t *profit, uint64_t ns)
 
 void osc_cached_profit_decide(osc_cached_profit_t *profit, const osc_cached_profit_costs_t *costs)
 {
-    uint64_t saved = 0, spent = (uint64_t) (profit->looked - profit->hits) * costs->miss_ns;
+    uint64_t saved = osc_cached_profit_saved(profit, costs);
+    uint64_t spent = (uint64_t) (profit->looked - profit->hits) * costs->miss_ns;
 
-    if (costs->hit_ns < profit->get_ns) {
-        saved = (uint64_t) profit->hits * (profit->get_ns - costs->hit_ns);
-    }
     if (0 < profit->timed && OSC_CACHED_CHEAP != profit->state) {
         if (OSC_CACHED_WATCHED == profit->state) {
             if (saved < spent && (uint64_t) profit->looked * profit->get_ns < 64 * spent) {

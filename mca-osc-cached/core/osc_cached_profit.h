@@ -74,6 +74,15 @@ static inline bool osc_cached_profit_count(osc_cached_profit_t *profit, bool hit
            >= ((OSC_CACHED_WATCHED == profit->state) ? OSC_CACHED_PROFIT_ROUND : profit->patience);
 }
 
+/** Nanoseconds that the hits of this round have saved. */
+static inline uint64_t osc_cached_profit_saved(const osc_cached_profit_t *profit,
+                                               const osc_cached_profit_costs_t *costs)
+{
+    return (costs->hit_ns < profit->get_ns)
+               ? (uint64_t) profit->hits * (profit->get_ns - costs->hit_ns)
+               : 0;
+}
+
 /** End a round: WATCHED or SAMPLED from now on. */
 void osc_cached_profit_decide(osc_cached_profit_t *profit, const osc_cached_profit_costs_t *costs);
 
