@@ -14,6 +14,8 @@
 #define OMPI_LOCALITY_TEST_H
 
 #include <mpi.h>
+
+#include <mpi-ext.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,6 +154,17 @@ __attribute__((unused)) static int test_openmpi(void)
         sscanf(v, "Open MPI v%d.%d", &major, &minor);
     }
     return major << 8 | minor;
+}
+
+/* Open MPI 5.0 without the fixes of ompi-patches? The last patch of the series adds the extension:
+ * where it is, the fixes are. */
+__attribute__((unused)) static int test_stock_5_0(void)
+{
+#if defined(OMPI_HAVE_MPI_EXT_CACHED)
+    return 0;
+#else
+    return 0x0500 == test_openmpi();
+#endif
 }
 
 #endif

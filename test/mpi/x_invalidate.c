@@ -8,8 +8,6 @@
  */
 #include "test.h"
 
-#include <mpi-ext.h>
-
 static void invalidate_by_info(MPI_Win win)
 {
     MPI_Info info;
