@@ -691,9 +691,9 @@ static void adapt(osc_cached_cache_t *cache)
         osc_cached_adapt_window_t window = {
             .gets = gets,
             .hits = access[OSC_CACHED_HIT] + access[OSC_CACHED_JOIN],
-            .conflicting = access[OSC_CACHED_CONFLICTING],
+            .conflicting = access[OSC_CACHED_CONFLICTING] + cache->interval.no_slot,
             .capacity = access[OSC_CACHED_CAPACITY],
-            .failing = access[OSC_CACHED_FAILING],
+            .failing = cache->interval.no_room,
             .visited = cache->interval.visited,
             .occupied = cache->interval.occupied,
             .index_slots = slots,
@@ -800,8 +800,11 @@ static osc_cached_access_t insert(osc_cached_cache_t *cache, osc_cached_target_t
     osc_cached_record_t *record;
     uint32_t number;
 
-    if (cache->max_bytes < bytes || osc_cached_storage_capacity(&cache->storage) < bytes
-        || 0 == bytes || stamp != osc_cached_cache_stamp(cache, target)) {
+    if (cache->max_bytes < bytes || 0 == bytes || stamp != osc_cached_cache_stamp(cache, target)) {
+        return OSC_CACHED_FAILING;
+    }
+    if (osc_cached_storage_capacity(&cache->storage) < bytes) {
+        ++cache->interval.no_room;
         return OSC_CACHED_FAILING;
     }
     number =
@@ -823,6 +826,7 @@ static osc_cached_access_t insert(osc_cached_cache_t *cache, osc_cached_target_t
         entry->state = OSC_CACHED_ENTRY_PENDING;
         entry->fill = NONE;
         if (!index_entry(cache, hash, number, &access)) {
+            ++cache->interval.no_slot;
             free_entry(cache, number);
             return OSC_CACHED_FAILING;
         }
@@ -840,6 +844,7 @@ static osc_cached_access_t insert(osc_cached_cache_t *cache, osc_cached_target_t
         osc_cached_storage_release(&cache->storage, entry->region);
     }
     if (!store_entry(cache, number, bytes, &access)) {
+        ++cache->interval.no_room;
         (void) osc_cached_index_remove(&cache->index, hash, number);
         free_entry(cache, number);
         return OSC_CACHED_FAILING;

@@ -193,8 +193,9 @@ typedef struct {
         uint64_t access[OSC_CACHED_ACCESSES];
         uint64_t visited, occupied;
         uint64_t victims, unused_victims;
-        uint32_t most_entries; /**< after an insertion */
-        uint64_t most_used;    /**< bytes, the same */
+        uint64_t no_slot, no_room; /**< failing accesses that a larger index or storage prevents */
+        uint32_t most_entries;     /**< after an insertion */
+        uint64_t most_used;        /**< bytes, the same */
     } interval;
 } osc_cached_cache_t;
 

@@ -237,7 +237,7 @@ static void prepare(fixture_t *f, uint32_t entries, uint64_t memory)
 
     memset(f, 0, sizeof(*f));
     f->alloc = alloc;
-    f->budget.limit = UINT64_C(1) << 40;
+    f->budget.limit = 32 << 20;
     f->config.entries = entries;
     f->config.memory = memory;
     f->config.max_entry = memory;
@@ -2186,6 +2186,64 @@ static void test_adaptation(void **state)
     end(&f);
 }
 
+/* Failures that more room would not have prevented. */
+static void test_adaptation_is_not_misled(void **state)
+{
+    fixture_t f;
+    static unsigned char space[2000];
+    osc_cached_key_t key = key_at(0, 1000000);
+    osc_cached_buffer_t buffer = buffer_at(space);
+    uint64_t hash;
+
+    (void) state;
+    prepare(&f, 16, 8192);
+    f.config.adaptive = true;
+    f.config.max_entry = 1000;
+    open_cache(&f);
+    hash = osc_cached_index_hash(&f.c.index, key);
+    /* larger than allowed */
+    for (uint64_t i = 0; i < 2000; ++i) {
+        assert_int_equal(OSC_CACHED_FAILING, keep(&f, key_at(0, i), 1, 1001));
+    }
+    /* the entry is in use */
+    assert_int_equal(OSC_CACHED_DIRECT, insert(&f, key, space, 100, NULL));
+    for (uint64_t i = 0; i < 2000; ++i) {
+        ++f.c.gets;
+        assert_int_equal(OSC_CACHED_FAILING, insert(&f, key, space, 200, NULL));
+    }
+    /* invalid since it was issued */
+    for (uint64_t i = 0; i < 2000; ++i) {
+        uint64_t stamp = osc_cached_cache_stamp(&f.c, &f.targets[0]);
+
+        ++f.c.gets;
+        osc_cached_cache_invalidate(&f.c);
+        assert_int_equal(OSC_CACHED_FAILING,
+                         osc_cached_cache_insert(&f.c, &f.targets[0], key, hash, &buffer, 100,
+                                                 stamp, ++f.sequence, NULL));
+    }
+    assert_int_equal(0, f.c.resizes);
+    assert_int_equal(16, osc_cached_index_num_slots(&f.c.index));
+    assert_int_equal(8192, osc_cached_storage_capacity(&f.c.storage));
+    end(&f);
+
+    /* Many gets in flight: the index is full of entries that cannot leave, so it must grow; the
+     * storage has room for all. */
+    prepare(&f, 16, 4 << 20);
+    f.config.adaptive = true;
+    open_cache(&f);
+    for (uint64_t round = 0; round < 20; ++round) {
+        for (uint64_t i = 0; i < 1000; ++i) {
+            ++f.c.gets;
+            (void) insert(&f, key_at(0, round * 1000 + i), space, 64, NULL);
+        }
+        complete(&f, 0);
+        verify(&f);
+    }
+    assert_true(1000 <= osc_cached_index_num_slots(&f.c.index));
+    assert_int_equal(4 << 20, osc_cached_storage_capacity(&f.c.storage));
+    end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -2210,6 +2268,7 @@ int main(void)
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_verify_sees_damage),
         cmocka_unit_test(test_adaptation),
+        cmocka_unit_test(test_adaptation_is_not_misled),
         cmocka_unit_test(test_budget),
         cmocka_unit_test(test_no_memory_once),
         cmocka_unit_test(test_no_memory_any_more),
