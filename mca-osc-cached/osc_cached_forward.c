@@ -14,10 +14,7 @@
 
 #include "ompi_config.h"
 
-/* gcc 10 and later call a function for an atomic addition, which would spoil the path below */
-#if defined(__aarch64__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 10
-#pragma GCC target("no-outline-atomics")
-#endif
+#include "osc_cached_atomics.h"
 
 #include <string.h>
 

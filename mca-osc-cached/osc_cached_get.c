@@ -17,6 +17,8 @@
 
 #include "ompi_config.h"
 
+#include "osc_cached_atomics.h"
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -464,24 +466,6 @@ static int get_active(ompi_osc_cached_window_t *window, const arguments_t *a)
     }
 }
 
-__opal_attribute_noinline__ static int cached_get(void *origin_addr, int origin_count,
-                                                  struct ompi_datatype_t *origin_dt, int target,
-                                                  ptrdiff_t target_disp, int target_count,
-                                                  struct ompi_datatype_t *target_dt,
-                                                  ompi_win_t *win)
-{
-    ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
-    arguments_t a = {origin_addr, origin_count, origin_dt, target,
-                     target_disp, target_count, target_dt, NULL};
-
-    ompi_osc_cached_count(window, OSC_CACHED_STAT_gets);
-    if (OPAL_LIKELY(window->active)) {
-        return get_active(window, &a);
-    }
-    trace_bypassed(window, &a);
-    return inner_get(window, &a);
-}
-
 /* The whole of a hit in its most frequent form: one thread, runs of bytes on both sides. Of what
  * describe() asks, an entry with the right stamp answers most: there is none for this process
  * itself, and none while own writes or uncounted operations are on their way. */
@@ -524,6 +508,36 @@ static inline bool is_plain_hit(ompi_osc_cached_window_t *window, void *origin_a
     return true;
 }
 
+/* not one path with what follows: it takes only the registers it needs */
+__opal_attribute_noinline__ static int looked_up_get(ompi_osc_cached_window_t *window,
+                                                     const arguments_t *a)
+{
+    ompi_osc_cached_count(window, OSC_CACHED_STAT_gets);
+    if (OPAL_LIKELY(window->active)) {
+        return get_active(window, a);
+    }
+    trace_bypassed(window, a);
+    return inner_get(window, a);
+}
+
+__opal_attribute_noinline__ static int cached_get(void *origin_addr, int origin_count,
+                                                  struct ompi_datatype_t *origin_dt, int target,
+                                                  ptrdiff_t target_disp, int target_count,
+                                                  struct ompi_datatype_t *target_dt,
+                                                  ompi_win_t *win)
+{
+    ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
+
+    if (OPAL_LIKELY(window->plain)
+        && is_plain_hit(window, origin_addr, origin_count, origin_dt, target, target_disp,
+                        target_count, target_dt)) {
+        return OMPI_SUCCESS;
+    }
+    arguments_t a = {origin_addr, origin_count, origin_dt, target,
+                     target_disp, target_count, target_dt, NULL};
+    return looked_up_get(window, &a);
+}
+
 int ompi_osc_cached_get(void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt,
                         int target, ptrdiff_t target_disp, int target_count,
                         struct ompi_datatype_t *target_dt, ompi_win_t *win)
@@ -531,15 +545,9 @@ int ompi_osc_cached_get(void *origin_addr, int origin_count, struct ompi_datatyp
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_known(win);
     ompi_osc_base_module_get_fn_t next = cached_get;
 
-    if (OPAL_LIKELY(NULL != window)) {
-        if (window->direct) {
-            ompi_osc_cached_count(window, OSC_CACHED_STAT_gets);
-            next = window->inner.osc_get;
-        } else if (window->plain
-                   && is_plain_hit(window, origin_addr, origin_count, origin_dt, target,
-                                   target_disp, target_count, target_dt)) {
-            return OMPI_SUCCESS;
-        }
+    if (OPAL_LIKELY(NULL != window) && window->direct) {
+        ompi_osc_cached_count(window, OSC_CACHED_STAT_gets);
+        next = window->inner.osc_get;
     }
     return next(origin_addr, origin_count, origin_dt, target, target_disp, target_count, target_dt,
                 win);

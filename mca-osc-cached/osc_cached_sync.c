@@ -19,6 +19,8 @@
 
 #include "ompi_config.h"
 
+#include "osc_cached_atomics.h"
+
 #include <stdlib.h>
 
 #include "opal/runtime/opal_progress.h"
