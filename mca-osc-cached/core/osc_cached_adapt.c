@@ -22,11 +22,11 @@ const osc_cached_adapt_params_t osc_cached_adapt_defaults = {
     .index_increase = 2,
     .index_decrease = 0.5,
     .sparsity = 0.25,
-    .capacity_threshold = 0.05,
+    .capacity_threshold = 0.02,
     .memory_increase = 2,
     .memory_decrease = 0.5,
     .stable_threshold = 0.9,
-    .free_threshold = 0.6,
+    .free_threshold = 0.8,
 };
 
 /* A size, in slots or bytes, and what limits it. */
@@ -83,6 +83,15 @@ static uint64_t bounded(const range_t *range, uint64_t size)
     return most(size, range->min);
 }
 
+/* Whether the bound leaves enough to be worth a copy of all (C8). */
+static bool may_grow(const range_t *range)
+{
+    double least_gain = (range->increase - 1 < 0.125) ? range->increase - 1 : 0.125;
+
+    return range->size < range->max
+           && (double) (range->max - range->size) >= least_gain * (double) range->size;
+}
+
 static uint64_t grown(const range_t *range)
 {
     double wanted = (double) range->size * range->increase;
@@ -129,11 +138,11 @@ osc_cached_adapt_sizes_t osc_cached_adapt_decide(const osc_cached_adapt_params_t
     if (window->gets >= params->interval) {
         bool grows = false;
 
-        if (conflicts > conflicts_limit && slots < index.max) {
+        if (conflicts > conflicts_limit && may_grow(&index)) {
             slots = grown(&index);
             grows = true;
         }
-        if (no_room > no_room_limit && bytes < storage.max) {
+        if (no_room > no_room_limit && may_grow(&storage)) {
             bytes = grown(&storage);
             grows = true;
         }

@@ -37,6 +37,21 @@
  *  C7 nothing changes but the state of the index's random generator.
  *
  * A sample of 0 counts as 1.
+ *
+ * Measured (Neoverse-V1, gcc 12 -O2, median of batches of 64, M = 16, index 90 % full, a view that
+ * reads an entry and its storage descriptor): 150 ns with 1,500 slots, 115 ns when the view is
+ * inlined (_with); 1.2 and 0.9 us with 1,000,000 slots, where each entry is two cache misses.
+ *
+ * The paper's micro-benchmark, 100,000 gets, 4 MiB and 1,500 slots fixed (bench/micro/sweep.c, 10
+ * seeds), by scheme and most evictions per get; full is the mean occupancy:
+ *
+ *                      1                  2                  4                  16
+ *     full         89.7 % hits, 97.9  86.3 % hits, 96.6  80.6 % hits, 94.7  65.7 % hits, 92.7
+ *     temporal     89.6         97.9  86.3         96.3  80.6         94.8  65.3         93.0
+ *     positional   88.7         97.8  85.1         96.6  79.3         94.9  63.2         92.4
+ *
+ * More evictions per get let more large entries in, and each of them drives out many small ones.
+ * The share of bytes that are hits stays the same (59 to 62 %). M from 4 to 128: 89.4 to 90.5 %.
  */
 #ifndef OSC_CACHED_EVICT_H
 #define OSC_CACHED_EVICT_H
