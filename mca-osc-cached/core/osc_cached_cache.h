@@ -209,7 +209,7 @@ typedef struct {
 #define OSC_CACHED_CACHE_MAX_ENTRY (UINT64_C(1) << 31)
 
 /**
- * Prepare a cache. No memory is taken before the first insertion, or osc_cached_cache_open.
+ * Prepare a cache. No memory is taken before osc_cached_cache_open.
  *
  * @return OSC_CACHED_OK or OSC_CACHED_BAD_ARGUMENT
  */

@@ -2225,22 +2225,77 @@ static void test_adaptation_is_not_misled(void **state)
     assert_int_equal(16, osc_cached_index_num_slots(&f.c.index));
     assert_int_equal(8192, osc_cached_storage_capacity(&f.c.storage));
     end(&f);
+}
 
-    /* Many gets in flight: the index is full of entries that cannot leave, so it must grow; the
-     * storage has room for all. */
+static void test_adaptation_to_gets_in_flight(void **state)
+{
+    fixture_t f;
+    static unsigned char space[BYTES_MAX];
+
+    (void) state;
+    /* The index is full of entries that cannot leave: it grows; the storage has room for all. */
     prepare(&f, 16, 4 << 20);
     f.config.adaptive = true;
     open_cache(&f);
-    for (uint64_t round = 0; round < 20; ++round) {
-        for (uint64_t i = 0; i < 1000; ++i) {
-            ++f.c.gets;
-            (void) insert(&f, key_at(0, round * 1000 + i), space, 64, NULL);
-        }
-        complete(&f, 0);
-        verify(&f);
+    for (uint64_t i = 0; i < 3000; ++i) {
+        ++f.c.gets;
+        (void) insert(&f, key_at(0, i), space, 64, NULL);
     }
-    assert_true(1000 <= osc_cached_index_num_slots(&f.c.index));
+    assert_true(2000 <= f.c.num_records);
+    assert_true(2000 <= osc_cached_index_num_slots(&f.c.index));
     assert_int_equal(4 << 20, osc_cached_storage_capacity(&f.c.storage));
+    end(&f);
+
+    /* The storage is: it grows. */
+    prepare(&f, 4096, 8192);
+    f.config.adaptive = true;
+    open_cache(&f);
+    for (uint64_t i = 0; i < 3000; ++i) {
+        ++f.c.gets;
+        (void) insert(&f, key_at(0, i), space, 64, NULL);
+    }
+    assert_true(2000 <= f.c.num_records);
+    assert_true(2000 * 64 <= osc_cached_storage_capacity(&f.c.storage));
+    assert_int_equal(4096, osc_cached_index_num_slots(&f.c.index));
+    end(&f);
+}
+
+static void test_adaptation_to_large_gets(void **state)
+{
+    fixture_t f;
+    uint64_t i;
+
+    (void) state;
+    /* Larger than a quarter of a storage that may grow: kept. Than all of it: when it has. */
+    for (size_t bytes = 2000; bytes <= 8000; bytes += 6000) {
+        prepare(&f, 64, 4096);
+        f.config.adaptive = true;
+        f.config.max_entry = 0;
+        open_cache(&f);
+        for (i = 0; i < 1000 && NULL == find(&f, key_at(0, 0)); ++i) {
+            (void) keep(&f, key_at(0, 0), 1, bytes);
+        }
+        assert_int_equal(2000 == bytes, 1 == i);
+        expect_hit(&f, key_at(0, 0), 1, bytes);
+        verify(&f);
+        end(&f);
+    }
+    /* Hits only, and room enough: smaller, but not than it was at first. */
+    prepare(&f, 64, 65536);
+    f.config.adaptive = true;
+    open_cache(&f);
+    assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(0, 0), 1, 64));
+    for (i = 0; i < 3000; ++i) {
+        expect_hit(&f, key_at(0, 0), 1, 64);
+        osc_cached_cache_look(&f.c);
+    }
+    assert_int_equal(65536, osc_cached_storage_capacity(&f.c.storage));
+    assert_int_equal(OSC_CACHED_OK, osc_cached_cache_resize_storage(&f.c, 1 << 20));
+    for (i = 0; i < 3000; ++i) {
+        expect_hit(&f, key_at(0, 0), 1, 64);
+        osc_cached_cache_look(&f.c);
+    }
+    assert_int_equal(65536, osc_cached_storage_capacity(&f.c.storage));
     end(&f);
 }
 
@@ -2269,6 +2324,8 @@ int main(void)
         cmocka_unit_test(test_verify_sees_damage),
         cmocka_unit_test(test_adaptation),
         cmocka_unit_test(test_adaptation_is_not_misled),
+        cmocka_unit_test(test_adaptation_to_gets_in_flight),
+        cmocka_unit_test(test_adaptation_to_large_gets),
         cmocka_unit_test(test_budget),
         cmocka_unit_test(test_no_memory_once),
         cmocka_unit_test(test_no_memory_any_more),
