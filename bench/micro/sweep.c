@@ -1,4 +1,8 @@
 /*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/*
  * How well the cache's core does with one parameter or another, without MPI: every get is a lookup
  * and, when the data is not there, an insertion that is completed at once.
  *
@@ -21,9 +25,6 @@
  *     phases  200,000: 10,000 of 2,000 gets of 2^6..2^14 B (7.3 MB), then 10,000 of 500 of
  *             them, and so on; all is invalidated each time
  *     shift   100,000: half of them any of 10,000 gets of 64 B, then any of 200 of 4 KiB; in 1 MiB
- *
- * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
- * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "osc_cached_cache.h"
 
