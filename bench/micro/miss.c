@@ -22,26 +22,39 @@ static struct micro_window baseline;
 struct kind {
     const char *name;
     enum micro_counter counter;
-    const char *info[11];
+    size_t memory;  /* bytes of storage */
+    size_t entries; /* of the index; 0: a quarter more than fit into the storage */
     size_t fill; /* bytes of each get that fills the cache first; 0: those of the measured ones */
     size_t smallest; /* get for which this kind can be had */
 };
 
-#define KEYS(memory, entries)                                                             \
-    {                                                                                     \
-        "ompi_osc_cached_mode", "always", "ompi_osc_cached_memory", memory,               \
-            "ompi_osc_cached_entries", entries, "ompi_osc_cached_adaptive", "false", NULL \
-    }
-
 static const struct kind kinds[] = {
-    /* More index places than entries that fit into the storage. */
-    {"capacity", MICRO_CAPACITY, KEYS("1048576", "32768"), 0, 8},
-    /* More storage than entries that fit into the index; the window has more addresses than both.
-     */
-    {"conflicting", MICRO_CONFLICTING, KEYS("16777216", "128"), 0, 8},
+    {"capacity", MICRO_CAPACITY, 1 << 20, 0, 0, 8},
+    /* Much more storage than the entries of the index need. */
+    {"conflicting", MICRO_CONFLICTING, 16 << 20, 128, 0, 8},
     /* Full of small entries, more of which would have to go than one get may evict. */
-    {"failing", MICRO_FAILING, KEYS("1048576", "32768"), 64, 4096},
+    {"failing", MICRO_FAILING, 1 << 20, 0, 64, 4096},
 };
+
+static void window_make(struct micro_window *w, const struct kind *kind, size_t bytes)
+{
+    size_t largest = 0 != kind->fill ? kind->fill : bytes;
+    size_t fit = kind->memory / (largest < 64 ? 64 : largest);
+    char memory[32], entries[32];
+    const char *const info[] = {"ompi_osc_cached_mode",
+                                "always",
+                                "ompi_osc_cached_memory",
+                                memory,
+                                "ompi_osc_cached_entries",
+                                entries,
+                                "ompi_osc_cached_adaptive",
+                                "false",
+                                NULL};
+
+    snprintf(memory, sizeof(memory), "%zu", kind->memory);
+    snprintf(entries, sizeof(entries), "%zu", 0 != kind->entries ? kind->entries : fit + fit / 4);
+    micro_window_make(w, WINDOW_BYTES, info);
+}
 
 static void gets_init(struct micro_gets *g, struct micro_window *w, size_t bytes)
 {
@@ -97,7 +110,7 @@ int main(int argc, char **argv)
     for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); ++k) {
         for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); ++i) {
             if (sizes[i] >= kinds[k].smallest) {
-                micro_window_make(&cached, WINDOW_BYTES, kinds[k].info);
+                window_make(&cached, &kinds[k], sizes[i]);
                 MICRO_MEASURE(measure(&cached, &kinds[k], sizes[i], rounds));
                 micro_window_free(&cached);
             }

@@ -16,6 +16,7 @@
 #define DIFFERENT 1000
 #define CHUNK 100 /* gets between two changes from one window to the other, or two looks */
 #define SEED 20170529
+#define WINDOW_BYTES ((size_t) 16 << 20) /* about twice what a set of gets needs */
 
 static struct {
     size_t offset, bytes;
@@ -44,7 +45,7 @@ static int sample(uint64_t *state)
     }
 }
 
-/* The same on both ranks. */
+/* Another set, the same on both ranks. */
 static void make_gets(uint64_t seed)
 {
     total_bytes = 0;
@@ -52,6 +53,10 @@ static void make_gets(uint64_t seed)
         gets[i].bytes = (size_t) 1 << (int) (uniform(&seed) * 17);
         gets[i].offset = total_bytes;
         total_bytes += (gets[i].bytes + 63) / 64 * 64;
+    }
+    if (total_bytes > WINDOW_BYTES) {
+        fprintf(stderr, "the window is too small\n");
+        MPI_Abort(MPI_COMM_WORLD, 1);
     }
 }
 
@@ -76,7 +81,7 @@ static double run_chunk_ns(struct micro_window *w, const int *sequence, long n)
 }
 
 struct result {
-    double baseline_ms, cached_ms, hits, resizes, most_hits, lowest, median_full;
+    double data, baseline_ms, cached_ms, hits, resizes, most_hits, storage, lowest, median_full;
 };
 
 /* Z gets; both windows in turn unless only the cached one is wanted. */
@@ -107,6 +112,7 @@ static struct result run(uint64_t seed, long z, bool both)
     }
     r.hits = micro_count(&cached, MICRO_HITS);
     r.resizes = micro_count(&cached, MICRO_RESIZES);
+    r.storage = micro_count(&cached, MICRO_STORAGE_CAPACITY);
     if (looks > 0) {
         r.median_full = micro_median(occupancy, looks).median;
         r.lowest = occupancy[0];
@@ -153,16 +159,20 @@ static void start_index(long entries, long rounds, long z)
                                   number,
                                   NULL};
     for (long i = 0; i < rounds; ++i) {
-        micro_window_make(&cached, total_bytes, always);
+        make_gets(SEED + (uint64_t) i);
+        micro_window_make(&cached, WINDOW_BYTES, always);
         MICRO_MEASURE(results[i] = run(SEED + (uint64_t) i, z, true));
+        results[i].data = (double) total_bytes;
         micro_window_free(&cached);
         base[i] = results[i].baseline_ms;
         mine[i] = results[i].cached_ms;
     }
     if (MICRO_ORIGIN == micro_rank) {
+        PRINT("data", "bytes", data);
         PRINT("hits", "", hits);
         PRINT("hits of an endless cache", "", most_hits);
         PRINT("resizes", "", resizes);
+        PRINT("storage at the end", "bytes", storage);
         PRINT("baseline, all gets", "ms", baseline_ms);
         PRINT("cached, all gets", "ms", cached_ms);
         micro_print_ratio("paper", what, 0, "baseline/cached", base, mine, 1, 0, rounds);
@@ -188,7 +198,8 @@ static void churn(const char *scheme, long z)
                                   "ompi_osc_cached_scheme",
                                   scheme,
                                   NULL};
-    micro_window_make(&cached, total_bytes, always);
+    make_gets(SEED);
+    micro_window_make(&cached, WINDOW_BYTES, always);
     MICRO_MEASURE(results[0] = run(SEED, z, false));
     micro_window_free(&cached);
     if (MICRO_ORIGIN == micro_rank) {
@@ -204,19 +215,17 @@ int main(int argc, char **argv)
     static const char *const off[] = {"ompi_osc_cached_mode", "off", NULL};
     static const char *const schemes[] = {"full", "temporal", "positional"};
     static const long starts[] = {200, 400, 1000, 1500, 2000, 4000};
+    long churn_gets;
 
     micro_init(&argc, &argv);
+    churn_gets = micro_number("churn", 100000);
     buffer = micro_memory(65536);
-    make_gets(SEED);
-    micro_window_make(&baseline, total_bytes, off);
-    if (MICRO_ORIGIN == micro_rank) {
-        micro_print_one("paper", "data", 0, "bytes", "", (double) total_bytes);
-    }
+    micro_window_make(&baseline, WINDOW_BYTES, off);
     for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); ++i) {
         start_index(starts[i], micro_number("rounds", 7), micro_number("gets", 4000));
     }
-    for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); ++i) {
-        churn(schemes[i], micro_number("churn", 100000));
+    for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]) && 0 < churn_gets; ++i) {
+        churn(schemes[i], churn_gets);
     }
     micro_window_free(&baseline);
     return micro_done();
