@@ -1,5 +1,6 @@
 /* A10: a rank's own window: get, put and atomics to oneself see local stores at once.
  * test: for=osc ranks=1,2 transport=shm,tcp limit=60
+ * test: for=osc-cached cache="mode=always" ranks=1,2 transport=shm,tcp limit=60
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

@@ -1,5 +1,6 @@
 /* A10: MPI_Win_allocate_shared: direct loads and stores and RMA calls see the same memory.
  * test: for=osc ranks=2,4 transport=shm,tcp limit=60
+ * test: for=osc-cached cache="mode=always" ranks=2 transport=shm,tcp limit=60
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

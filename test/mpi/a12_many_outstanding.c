@@ -1,5 +1,6 @@
 /* A12: 100,000 gets outstanding at once, none lost, none mixed up.
  * test: for=osc ranks=2 transport=shm,tcp limit=120
+ * test: for=osc-cached cache="passive_scope=flush" ranks=2 transport=shm,tcp limit=120
  *
  * Distinct words, then the same word over and over, then with some MPI_Rget among them; the window
  * changes in between. (200 of those: a12_many_rgets says why.)

@@ -1,5 +1,6 @@
 /* A12: thousands of MPI_Rget outstanding at once.
  * test: for=osc ranks=2 transport=shm,tcp limit=60
+ * test: for=osc-cached cache="passive_scope=flush" ranks=2 transport=shm,tcp limit=60
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

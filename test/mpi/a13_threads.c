@@ -2,6 +2,7 @@
  * same time.
  *
  * test: for=osc ranks=2,3 transport=shm,tcp limit=30 threads=4 cflags="-pthread"
+ * test: for=osc-cached cache="mode=always" ranks=2,3 limit=30 threads=4 cflags="-pthread"
  *
  * Two windows. The first part of each is never written: everybody reads it. The rest has one place
  * per origin and thread, written and read back by that thread alone.

@@ -2,6 +2,7 @@
  * be cached).
  *
  * test: for=osc ranks=2 transport=shm,tcp limit=60 compare=osc:ucx
+ * test: for=osc-cached cache="mode=always" ranks=2 transport=shm,tcp limit=60 compare=osc:ucx
  *
  * Rank 0 prints the class of each call; the runner compares with a run of plain osc/ucx. What the
  * MPI standard demands is checked here too.

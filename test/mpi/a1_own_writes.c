@@ -2,6 +2,8 @@
  * before it.
  *
  * test: for=osc ranks=2,3 transport=shm,tcp limit=60
+ * test: for=osc-cached cache="mode=always" ranks=2,3 transport=shm,tcp limit=60
+ * test: for=osc-cached cache="passive_scope=flush" ranks=3 transport=shm limit=60
  *
  * One lock_all epoch. get x; write x in one of eight ways; get x again, also with another size and
  * from one byte range that only overlaps. With three ranks the write goes to one target and both

@@ -1,5 +1,6 @@
 /* A2: atomics read and change the target, never a cached copy.
  * test: for=osc ranks=2,4 transport=shm,tcp limit=60
+ * test: for=osc-cached cache="passive_scope=flush" ranks=2,4 transport=shm,tcp limit=60
  *
  * All ranks count in rank 0's window at the same time; each reads the counter with a plain get in
  * between. Every value must be given out exactly once, and a swap lock must keep everybody else

@@ -2,6 +2,7 @@
  * others still arrive.
  *
  * test: for=osc ranks=3,4 transport=shm,tcp limit=60
+ * test: for=osc-cached cache="passive_scope=flush" ranks=3,4 transport=shm,tcp limit=60
  *
  * Gets from all targets are issued together and completed one target after the other; only then is
  * each buffer looked at. Targets change their bytes each round.

@@ -2,6 +2,7 @@
  * again.
  *
  * test: for=osc ranks=2,3 transport=shm,tcp limit=60
+ * test: for=osc-cached cache="mode=always" ranks=2,3 transport=shm,tcp limit=60
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

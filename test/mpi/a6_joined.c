@@ -2,6 +2,8 @@
  * completed.
  *
  * test: for=osc ranks=2,3 transport=shm,tcp limit=60
+ * test: for=osc-cached cache="passive_scope=flush" ranks=2,3 transport=shm,tcp limit=60
+ * test: for=osc-cached cache="passive_scope=flush entries=16 window_memory=4K" ranks=2 limit=60
  *
  * Equal, contained, containing and merely overlapping ranges, from one target and from the same
  * displacement of another; also one with the MPI_IN_PLACE-like twist that origin buffers are

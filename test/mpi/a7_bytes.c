@@ -2,6 +2,7 @@
  * are written down.
  *
  * test: for=osc ranks=2,3,4 transport=shm,tcp limit=60
+ * test: for=osc-cached cache="passive_scope=flush" ranks=2,4 transport=shm,tcp limit=60
  *
  * Each rank has its own disp_unit. One epoch, many gets: the same bytes under other types, fewer
  * and more bytes at one address, overlaps, the same displacement at other targets, in a fixed order

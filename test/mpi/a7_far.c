@@ -1,5 +1,6 @@
 /* A7: displacements and byte addresses of more than 32 bits are told apart.
  * test: for=osc ranks=2 transport=shm,tcp limit=60
+ * test: for=osc-cached cache="mode=always" ranks=2 transport=shm,tcp limit=60
  *
  * A window of 9 GiB of untouched (so never backed) memory with marks whose addresses agree in their
  * low 32 bits; reached with disp_unit 1 (64-bit displacement) and 4096 (small displacement, large

@@ -2,6 +2,8 @@
  * side.
  *
  * test: for=osc ranks=2 transport=shm,tcp limit=60
+ * test: for=osc-cached cache="mode=always" ranks=2 transport=shm,tcp limit=60
+ * test: for=osc-cached cache="mode=always entries=16 window_memory=4K" ranks=2 limit=60
  *
  * Each layout moves 24 longs; every pair (origin layout, target layout) is got twice in one epoch,
  * then put, and every byte of both sides is compared with a model made by packing and unpacking.

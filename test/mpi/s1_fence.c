@@ -2,6 +2,7 @@
  * view.
  *
  * test: for=osc ranks=2,4 transport=shm,tcp limit=60
+ * test: for=osc-cached cache="" ranks=2,4 transport=shm,tcp limit=60
  *
  * Every epoch reads the same bytes twice (a cache may serve the second read) and the target changes
  * them between epochs, by a local store or by a third process's put.

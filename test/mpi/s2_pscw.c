@@ -2,6 +2,7 @@
  * per target.
  *
  * test: for=osc ranks=3,4 transport=shm,tcp limit=60
+ * test: for=osc-cached cache="" ranks=3,4 transport=shm,tcp limit=60
  *
  * Rank 0 reads from all others; they change their bytes between epochs. In every second round the
  * group of the access epoch leaves the last rank out: its next epoch must not see the bytes of two

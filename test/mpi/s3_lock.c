@@ -2,6 +2,7 @@
  * next get sees it.
  *
  * test: for=osc ranks=2,3 transport=shm,tcp limit=60
+ * test: for=osc-cached cache="passive_scope=flush" ranks=2,3 transport=shm,tcp limit=60
  *
  * The epoch (lock_all, or one lock) stays open all the time; the news comes as a plain message, a
  * barrier, or a value written into the reader's own window.

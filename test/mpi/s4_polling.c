@@ -1,5 +1,6 @@
 /* S4: a polling loop "get; flush" always reads the target's present value.
  * test: for=osc ranks=2,3 transport=shm,tcp limit=60
+ * test: for=osc-cached cache="" ranks=2,3 transport=shm,tcp limit=60
  *
  * Nobody sends a message: the flag itself is the news. It is stored by the target, put by a third
  * process, or got with another size or through MPI_Rget on the way.

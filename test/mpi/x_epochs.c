@@ -1,5 +1,6 @@
 /* One window, all kinds of epochs after one another: bytes of one never show in the next.
  * test: for=osc ranks=2,4 transport=shm,tcp limit=60
+ * test: for=osc-cached cache="passive_scope=flush" ranks=2,4 transport=shm,tcp limit=60
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

@@ -2,6 +2,7 @@
  * bytes.
  *
  * test: for=osc ranks=2,4 transport=shm,tcp limit=60
+ * test: for=osc-cached cache="mode=always" ranks=2,4 transport=shm,tcp limit=60
  *
  * Open MPI gives the index of a freed window to the next one; the same memory under a new window,
  * or the same index with other memory, must not bring back old bytes.

@@ -1,5 +1,6 @@
 /* Nothing, nobody and NULL: zero counts, zero-size windows, MPI_PROC_NULL, windows freed unused.
  * test: for=osc ranks=2,3 transport=shm,tcp limit=60
+ * test: for=osc-cached cache="mode=always" ranks=2,3 transport=shm,tcp limit=60
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

@@ -1,0 +1,140 @@
+/*
+ * The counters of a window (MPI_T performance variables osc_cached_*), and windows with info keys.
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef OMPI_LOCALITY_COUNTERS_H
+#define OMPI_LOCALITY_COUNTERS_H
+
+#include "test.h"
+
+enum { COUNTERS_MAX = 64 };
+
+struct counters {
+    int n;
+    char name[COUNTERS_MAX][48];
+    MPI_T_pvar_handle handle[COUNTERS_MAX];
+    unsigned long first[COUNTERS_MAX];
+};
+
+static MPI_T_pvar_session counters_session = MPI_T_PVAR_SESSION_NULL;
+
+__attribute__((unused)) static unsigned long counters_read(struct counters *c, int i)
+{
+    unsigned long v = 0;
+
+    OK(MPI_T_pvar_read(counters_session, c->handle[i], &v));
+    return v;
+}
+
+/* Opens all of them; `win` must not move. */
+__attribute__((unused)) static void counters_open(struct counters *c, MPI_Win *win)
+{
+    int n, provided, count;
+
+    if (MPI_T_PVAR_SESSION_NULL == counters_session) {
+        OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
+        OK(MPI_T_pvar_session_create(&counters_session));
+    }
+    c->n = 0;
+    OK(MPI_T_pvar_get_num(&n));
+    for (int i = 0; i < n && c->n < COUNTERS_MAX; ++i) {
+        char name[256];
+        int len = sizeof(name), verbosity, class, bind, readonly, continuous, atomic;
+        MPI_Datatype datatype;
+        MPI_T_enum enumtype;
+
+        if (MPI_SUCCESS
+                == MPI_T_pvar_get_info(i, name, &len, &verbosity, &class, &datatype, &enumtype,
+                                       NULL, NULL, &bind, &readonly, &continuous, &atomic)
+            && 0 == strncmp(name, "osc_cached_", 11) && MPI_T_BIND_MPI_WIN == bind) {
+            snprintf(c->name[c->n], sizeof(c->name[0]), "%s", name + 11);
+            OK(MPI_T_pvar_handle_alloc(counters_session, i, win, &c->handle[c->n], &count));
+            c->first[c->n] = MPI_T_PVAR_CLASS_COUNTER == class ? counters_read(c, c->n) : 0;
+            ++c->n;
+        }
+    }
+    CHECK(c->n > 0, "this window has no osc_cached_%s", "counters");
+}
+
+/* Calls and events since counters_open; sizes as they are. */
+__attribute__((unused)) static unsigned long counter(struct counters *c, const char *name)
+{
+    for (int i = 0; i < c->n; ++i) {
+        if (0 == strcmp(name, c->name[i])) {
+            return counters_read(c, i) - c->first[i];
+        }
+    }
+    test_fail(__FILE__, __LINE__, name, "there is no such counter");
+    return 0;
+}
+
+__attribute__((unused)) static void counters_close(struct counters *c)
+{
+    for (int i = 0; i < c->n; ++i) {
+        OK(MPI_T_pvar_handle_free(counters_session, &c->handle[i]));
+    }
+}
+
+#define COUNTS(c, name, wanted, ...)                                                   \
+    do {                                                                               \
+        unsigned long got_ = counter((c), (name)), wanted_ = (unsigned long) (wanted); \
+        if (got_ != wanted_) {                                                         \
+            test_fail(__FILE__, __LINE__, name, __VA_ARGS__);                          \
+            fprintf(stderr, "    counter %s: %lu, wanted %lu\n", name, got_, wanted_); \
+        }                                                                              \
+    } while (0)
+
+/* Every get has exactly one outcome. */
+__attribute__((unused)) static void counters_add_up(struct counters *c)
+{
+    static const char *const outcomes[] = {"hits",    "partial_hits", "joins",
+                                           "direct",  "conflicting",  "capacity",
+                                           "failing", "bypassed",     "declined"};
+    unsigned long sum = 0, gets = counter(c, "gets") + counter(c, "rgets");
+
+    for (unsigned i = 0; i < sizeof(outcomes) / sizeof(outcomes[0]); ++i) {
+        sum += counter(c, outcomes[i]);
+    }
+    CHECK(gets == sum, "%lu gets, but %lu outcomes", gets, sum);
+}
+
+/* A window with info keys: pairs of key and value, ended by NULL. MPI_Win_allocate when mine is
+ * NULL. */
+__attribute__((unused, sentinel)) static MPI_Win keyed_window(void *mine, MPI_Aint bytes,
+                                                              int disp_unit, void *base_out, ...)
+{
+    MPI_Info info;
+    MPI_Win win;
+    va_list ap;
+    const char *key;
+
+    OK(MPI_Info_create(&info));
+    va_start(ap, base_out);
+    while (NULL != (key = va_arg(ap, const char *))) {
+        OK(MPI_Info_set(info, key, va_arg(ap, const char *)));
+    }
+    va_end(ap);
+    if (NULL != mine) {
+        OK(MPI_Win_create(mine, bytes, disp_unit, info, MPI_COMM_WORLD, &win));
+        *(void **) base_out = mine;
+    } else {
+        OK(MPI_Win_allocate(bytes, disp_unit, info, MPI_COMM_WORLD, base_out, &win));
+    }
+    OK(MPI_Info_free(&info));
+    test_win(win);
+    return win;
+}
+
+__attribute__((unused)) static void set_key(MPI_Win win, const char *key, const char *value)
+{
+    MPI_Info info;
+
+    OK(MPI_Info_create(&info));
+    OK(MPI_Info_set(info, key, value));
+    OK(MPI_Win_set_info(win, info));
+    OK(MPI_Info_free(&info));
+}
+
+#endif

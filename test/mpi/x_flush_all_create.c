@@ -1,0 +1,138 @@
+/* Everything that completes the gets of all targets at once does so, with all ranks getting.
+ *
+ * test: for=osc ranks=2,3 transport=shm,tcp limit=120
+ *
+ * UCX has to ask the target for each get from a window made with MPI_Win_create over shared memory.
+ * When the way there is full it queues gets, and ucp_worker_flush does not wait for those: osc/ucx
+ * of a stock Open MPI returns with buffers not yet filled; ompi-patches mends it for 5.0.
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "test.h"
+
+enum { BYTES = 16384, LONGEST = 256, GETS = 1500, ROUNDS = 120 };
+
+static unsigned char mem[BYTES], buf[GETS][LONGEST];
+static int target[GETS], at[GETS], len[GETS], gets;
+static unsigned seed;
+static MPI_Win win;
+
+static unsigned char byte_of(int rank, int i)
+{
+    return (unsigned char) (7 * i + (i >> 8) + 13 * rank);
+}
+
+/* Now and then more than the 1000 after which osc/ucx starts a flush by itself. */
+static void start_gets(int round, int only)
+{
+    gets = 0 == round % 10 ? GETS : 1 + rand_r(&seed) % 60;
+    memset(buf, 0xee, sizeof(buf));
+    for (int i = 0; i < gets; ++i) {
+        target[i] = only;
+        while (only < 0 && (target[i] < 0 || target[i] == test_rank)) {
+            target[i] = rand_r(&seed) % test_size;
+        }
+        at[i] = rand_r(&seed) % (BYTES - LONGEST);
+        len[i] = 1 + rand_r(&seed) % LONGEST;
+        OK(MPI_Get(buf[i], len[i], MPI_BYTE, target[i], at[i], len[i], MPI_BYTE, win));
+    }
+}
+
+static void check_gets(int round, const char *after)
+{
+    int wrong = 0;
+
+    for (int i = 0; i < gets; ++i) {
+        for (int j = 0; j < len[i]; ++j) {
+            if (byte_of(target[i], at[i] + j) != buf[i][j]) {
+                ++wrong;
+                break;
+            }
+        }
+    }
+    CHECK(0 == wrong, "round %d: %d of %d gets not complete after %s", round, wrong, gets, after);
+}
+
+static void flushes(void)
+{
+    OK(MPI_Win_lock_all(0, win));
+    for (int round = 0; round < ROUNDS; ++round) {
+        start_gets(round, -1);
+        OK(MPI_Win_flush_all(win));
+        check_gets(round, "MPI_Win_flush_all");
+        start_gets(round, -1);
+        OK(MPI_Win_flush_local_all(win));
+        check_gets(round, "MPI_Win_flush_local_all");
+    }
+    OK(MPI_Win_unlock_all(win));
+    test_barrier();
+}
+
+static void unlocks(void)
+{
+    int right = (test_rank + 1) % test_size;
+
+    for (int round = 0; round < ROUNDS; ++round) {
+        OK(MPI_Win_lock_all(0, win));
+        start_gets(round, -1);
+        OK(MPI_Win_unlock_all(win));
+        check_gets(round, "MPI_Win_unlock_all");
+        OK(MPI_Win_lock(MPI_LOCK_SHARED, right, 0, win));
+        start_gets(round, right);
+        OK(MPI_Win_unlock(right, win));
+        check_gets(round, "MPI_Win_unlock");
+    }
+    test_barrier();
+}
+
+static void fences(void)
+{
+    OK(MPI_Win_fence(MPI_MODE_NOPRECEDE, win));
+    for (int round = 0; round < ROUNDS; ++round) {
+        start_gets(round, -1);
+        OK(MPI_Win_fence(0, win));
+        check_gets(round, "MPI_Win_fence");
+    }
+    OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
+}
+
+static void completes(void)
+{
+    MPI_Group world, others;
+
+    OK(MPI_Comm_group(MPI_COMM_WORLD, &world));
+    OK(MPI_Group_excl(world, 1, &test_rank, &others));
+    for (int round = 0; round < ROUNDS; ++round) {
+        OK(MPI_Win_post(others, 0, win));
+        OK(MPI_Win_start(others, 0, win));
+        start_gets(round, -1);
+        OK(MPI_Win_complete(win));
+        check_gets(round, "MPI_Win_complete");
+        OK(MPI_Win_wait(win));
+    }
+    OK(MPI_Group_free(&others));
+    OK(MPI_Group_free(&world));
+}
+
+int main(int argc, char **argv)
+{
+    unsigned char *base;
+
+    test_init(&argc, &argv);
+    if (test_stock_5_0() || test_openmpi() < 0x0500) {
+        test_skip("osc/ucx of a stock Open MPI: MPI_Win_flush_all returns before the gets arrived");
+    }
+    seed = (unsigned) test_rank + 1;
+    for (int i = 0; i < BYTES; ++i) {
+        mem[i] = byte_of(test_rank, i);
+    }
+    win = test_win_make(mem, BYTES, 1, &base);
+    test_barrier();
+    flushes();
+    unlocks();
+    fences();
+    completes();
+    OK(MPI_Win_free(&win));
+    return test_done();
+}
