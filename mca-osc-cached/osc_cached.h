@@ -167,7 +167,6 @@ typedef struct ompi_osc_cached_window_t {
     struct ompi_osc_cached_layouts_t *layouts;
     struct ompi_osc_cached_rget_t *rgets; /**< MPI_Rget on their way that fill entries */
     int number;                           /**< of the window in the trace */
-    const void *exposed;                  /**< our memory that others may write, or NULL */
     /** the inner module's functions as the inner component left them */
     ompi_osc_base_module_t inner;
     /** name of the inner component, for the summary */
@@ -303,8 +302,9 @@ extern const osc_cached_budget_t ompi_osc_cached_budget;
 /** Take the budget from the parameters. */
 void ompi_osc_cached_memory_init(void);
 /** Memory that others may write through a window of this process, from now on, and no more. */
-void ompi_osc_cached_expose(const void *base, size_t size);
-void ompi_osc_cached_conceal(const void *base);
+void ompi_osc_cached_expose(const ompi_win_t *win, const void *base, size_t size);
+/** base NULL: all of a window */
+void ompi_osc_cached_conceal(const ompi_win_t *win, const void *base);
 /** Whether a buffer overlaps such memory. */
 bool ompi_osc_cached_is_exposed_slowly(const void *base, size_t size);
 extern _Atomic uintptr_t ompi_osc_cached_exposed_from, ompi_osc_cached_exposed_to;

@@ -239,6 +239,23 @@ static int component_query(ompi_win_t *win, void **base, size_t size, int disp_u
     return INT_MAX;
 }
 
+/* The memory of the other processes in a shared window, which this one sees too. */
+static void expose_shared(const ompi_osc_cached_window_t *window)
+{
+    for (int i = 0; i < ompi_group_size(window->win->w_group); ++i) {
+        size_t size = 0;
+        void *base = NULL;
+        int unit;
+
+        if (NULL != window->inner.osc_win_shared_query
+            && OMPI_SUCCESS
+                   == window->inner.osc_win_shared_query(window->win, i, &size, &unit, &base)
+            && NULL != base && 0 < size) {
+            ompi_osc_cached_expose(window->win, base, size);
+        }
+    }
+}
+
 static int component_select(ompi_win_t *win, void **base, size_t size, int disp_unit,
                             ompi_communicator_t *comm, opal_info_t *info, int flavor, int *model)
 {
@@ -270,10 +287,12 @@ static int component_select(ompi_win_t *win, void **base, size_t size, int disp_
         ompi_osc_cached_window_prepare(window, unit, units);
     }
     if (MPI_WIN_FLAVOR_DYNAMIC != flavor && 0 < size) {
-        window->exposed = *base;
-        ompi_osc_cached_expose(*base, size);
+        ompi_osc_cached_expose(win, *base, size);
     }
     ompi_osc_cached_forward_install(window);
+    if (MPI_WIN_FLAVOR_SHARED == flavor) {
+        expose_shared(window);
+    }
     opal_output_verbose(MCA_BASE_VERBOSE_COMPONENT, ompi_osc_base_framework.framework_output,
                         "osc/cached: window over inner component %s", window->inner_name);
     if (OMPI_SUCCESS != ompi_osc_cached_info_subscribe(window)) {

@@ -90,7 +90,7 @@ static int forward_win_attach(ompi_win_t *win, void *base, size_t size)
     ompi_osc_cached_count(window, OSC_CACHED_STAT_attaches);
     ret = window->inner.osc_win_attach(win, base, size);
     if (OMPI_SUCCESS == ret) {
-        ompi_osc_cached_expose(base, size);
+        ompi_osc_cached_expose(win, base, size);
     }
     return ret;
 }
@@ -103,7 +103,7 @@ static int forward_win_detach(ompi_win_t *win, const void *base)
     ompi_osc_cached_count(window, OSC_CACHED_STAT_attaches);
     ret = window->inner.osc_win_detach(win, base);
     if (OMPI_SUCCESS == ret) {
-        ompi_osc_cached_conceal(base);
+        ompi_osc_cached_conceal(win, base);
     }
     return ret;
 }
@@ -117,9 +117,7 @@ static int forward_free(ompi_win_t *win)
         ompi_osc_cached_window_print(window);
     }
     *win->w_osc_module = inner;
-    if (NULL != window->exposed) {
-        ompi_osc_cached_conceal(window->exposed);
-    }
+    ompi_osc_cached_conceal(win, NULL);
     ompi_osc_cached_window_destroy(window);
     return inner.osc_free(win);
 }

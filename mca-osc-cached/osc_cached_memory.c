@@ -112,19 +112,21 @@ const osc_cached_alloc_t ompi_osc_cached_alloc = {.alloc = alloc_block, .free = 
 /* Exposed memory */
 
 typedef struct range_t {
+    const ompi_win_t *win;
     uintptr_t from, to;
     struct range_t *next;
 } range_t;
 
 static opal_mutex_t lock = OPAL_MUTEX_STATIC_INIT;
 static range_t *ranges = NULL;
+static bool everything = false; /* there was no memory for a range */
 
 _Atomic uintptr_t ompi_osc_cached_exposed_from = UINTPTR_MAX, ompi_osc_cached_exposed_to = 0;
 
 /* All ranges together, for a first look; caller holds the lock. */
 static void update_hull(void)
 {
-    uintptr_t from = UINTPTR_MAX, to = 0;
+    uintptr_t from = everything ? 0 : UINTPTR_MAX, to = everything ? UINTPTR_MAX : 0;
 
     for (const range_t *range = ranges; NULL != range; range = range->next) {
         from = (range->from < from) ? range->from : from;
@@ -134,46 +136,50 @@ static void update_hull(void)
     atomic_store_explicit(&ompi_osc_cached_exposed_to, to, memory_order_relaxed);
 }
 
-void ompi_osc_cached_expose(const void *base, size_t size)
+void ompi_osc_cached_expose(const ompi_win_t *win, const void *base, size_t size)
 {
     range_t *range = malloc(sizeof(*range));
 
     opal_mutex_lock(&lock);
     if (NULL == range) {
-        /* no memory to remember it: everything counts as exposed from now on */
-        atomic_store_explicit(&ompi_osc_cached_exposed_from, 0, memory_order_relaxed);
-        atomic_store_explicit(&ompi_osc_cached_exposed_to, UINTPTR_MAX, memory_order_relaxed);
+        everything = true;
     } else {
+        range->win = win;
         range->from = (uintptr_t) base;
         range->to = (uintptr_t) base + size;
         range->next = ranges;
         ranges = range;
-        update_hull();
     }
+    update_hull();
     opal_mutex_unlock(&lock);
 }
 
-void ompi_osc_cached_conceal(const void *base)
+void ompi_osc_cached_conceal(const ompi_win_t *win, const void *base)
 {
+    range_t **link = &ranges;
+
     opal_mutex_lock(&lock);
-    for (range_t **link = &ranges; NULL != *link; link = &(*link)->next) {
+    while (NULL != *link) {
         range_t *range = *link;
-        if (range->from == (uintptr_t) base) {
+
+        if (range->win == win && (NULL == base || range->from == (uintptr_t) base)) {
             *link = range->next;
             free(range);
-            update_hull();
-            break;
+        } else {
+            link = &range->next;
         }
     }
+    update_hull();
     opal_mutex_unlock(&lock);
 }
 
 bool ompi_osc_cached_is_exposed_slowly(const void *base, size_t size)
 {
     uintptr_t from = (uintptr_t) base, to = from + size;
-    bool exposed = false;
+    bool exposed;
 
     opal_mutex_lock(&lock);
+    exposed = everything;
     for (const range_t *range = ranges; NULL != range && !exposed; range = range->next) {
         exposed = from < range->to && range->from < to;
     }

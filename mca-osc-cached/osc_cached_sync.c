@@ -45,7 +45,8 @@ void ompi_osc_cached_invalidate(ompi_osc_cached_window_t *window)
     }
 }
 
-/* Mode transparent ends the life of what was fetched (S1, S2, S3); caller holds the lock. */
+/* Mode transparent ends the life of what was fetched (S1, S2, S3), before it is completed: then
+ * only what another get waits for is copied at all. Caller holds the lock. */
 static inline void expire(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer)
 {
     if (OSC_CACHED_MODE_TRANSPARENT == window->mode) {
@@ -201,7 +202,8 @@ static void verify(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *pee
     }
 }
 
-/* Epochs. Not locked: calls that begin or end one are made by one thread at a time. */
+/* Epochs. Several threads may lock and unlock targets at the same time; epochs of all targets are
+ * begun and ended by one thread at a time. */
 
 static void enter_epoch(ompi_osc_cached_window_t *window, ompi_osc_cached_epoch_t epoch)
 {
@@ -222,9 +224,9 @@ static bool is_watched(const ompi_osc_cached_window_t *window)
 static void leave_epoch(ompi_osc_cached_window_t *window, uint64_t sequence, uint64_t sync_ns)
 {
     ompi_osc_cached_window_lock(window);
+    expire(window, NULL);
     complete_all(window, sequence, true, sync_ns);
     try_all_again(window);
-    expire(window, NULL);
     ompi_osc_cached_window_unlock(window);
     verify(window, NULL, sequence);
 }
@@ -359,8 +361,8 @@ int ompi_osc_cached_lock(int lock_type, int target, int mpi_assert, ompi_win_t *
     expire(window, &window->peers[target]);
     window->peers[target].accessible = true;
     ++window->num_locks;
-    ompi_osc_cached_window_unlock(window);
     enter_epoch(window, OSC_CACHED_EPOCH_LOCK);
+    ompi_osc_cached_window_unlock(window);
     return OMPI_SUCCESS;
 }
 
@@ -387,15 +389,14 @@ int ompi_osc_cached_unlock(int target, ompi_win_t *win)
         return ret;
     }
     ompi_osc_cached_window_lock(window);
-    complete_peer(window, &window->peers[target], sequence, true, ompi_osc_cached_now() - begin);
     expire(window, &window->peers[target]);
+    complete_peer(window, &window->peers[target], sequence, true, ompi_osc_cached_now() - begin);
     window->peers[target].accessible = false;
-    --window->num_locks;
-    ompi_osc_cached_window_unlock(window);
-    verify(window, &window->peers[target], sequence);
-    if (0 == window->num_locks) {
+    if (0 == --window->num_locks) {
         enter_epoch(window, OSC_CACHED_EPOCH_NONE);
     }
+    ompi_osc_cached_window_unlock(window);
+    verify(window, &window->peers[target], sequence);
     return OMPI_SUCCESS;
 }
 
@@ -503,15 +504,13 @@ static int flush_one(ompi_osc_cached_window_t *window, int target, bool at_targe
         return ret;
     }
     ompi_osc_cached_window_lock(window);
+    if (at_target) {
+        expire(window, peer);
+    }
     complete_peer(window, peer, sequence, at_target,
                   (0 < begin) ? ompi_osc_cached_now() - begin : 0);
-    if (at_target) {
-        if (OSC_CACHED_EPOCH_LOCK <= window->epoch) {
-            expire(window, peer);
-        }
-        if (peer->cheap && 0 == ++peer->batches % CHEAP_SYNCS) {
-            try_again(window, peer);
-        }
+    if (at_target && peer->cheap && 0 == ++peer->batches % CHEAP_SYNCS) {
+        try_again(window, peer);
     }
     ompi_osc_cached_window_unlock(window);
     verify(window, peer, sequence);
@@ -544,9 +543,11 @@ static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
         return ret;
     }
     ompi_osc_cached_window_lock(window);
-    complete_all(window, sequence, at_target, ompi_osc_cached_now() - begin);
-    if (at_target && OSC_CACHED_EPOCH_LOCK <= window->epoch) {
+    if (at_target) {
         expire(window, NULL);
+    }
+    complete_all(window, sequence, at_target, ompi_osc_cached_now() - begin);
+    if (at_target) {
         try_all_again(window);
         window->untracked = false;
     }

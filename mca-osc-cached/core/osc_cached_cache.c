@@ -88,6 +88,13 @@ static inline uint32_t regions_for(uint32_t slots)
     return slots + 2;
 }
 
+/* What the index makes of a number of entries. */
+static inline uint32_t slots_for(uint32_t entries)
+{
+    return (entries + OSC_CACHED_INDEX_SLOTS_MIN - 1) / OSC_CACHED_INDEX_SLOTS_MIN
+           * OSC_CACHED_INDEX_SLOTS_MIN;
+}
+
 /* What a slot of the index costs: itself, its entry, its region descriptors, its share of seen. */
 static inline uint64_t index_cost(uint64_t slots)
 {
@@ -153,19 +160,17 @@ static void remake_seen(osc_cached_cache_t *cache)
 static int open_with(osc_cached_cache_t *cache, uint32_t entries, uint64_t memory)
 {
     const osc_cached_alloc_t *alloc = &cache->alloc;
-    uint64_t cost;
-    uint32_t slots;
+    uint32_t slots = slots_for(entries);
+    uint64_t cost = index_cost(slots) + memory;
     int status;
 
-    status = osc_cached_index_create(&cache->index, entries, 0, cache->config.seed, alloc);
-    if (OSC_CACHED_OK != status) {
-        return status;
-    }
-    slots = osc_cached_index_num_slots(&cache->index);
-    cost = index_cost(slots) + memory;
+    /* before anything is allocated: the index is cleared, which takes time and pages */
     if (!reserve(cache, cost)) {
-        status = OSC_CACHED_NO_MEMORY;
-        goto no_budget;
+        return OSC_CACHED_NO_MEMORY;
+    }
+    status = osc_cached_index_create(&cache->index, slots, 0, cache->config.seed, alloc);
+    if (OSC_CACHED_OK != status) {
+        goto no_index;
     }
     status = osc_cached_storage_create(&cache->storage, memory, regions_for(slots), alloc);
     if (OSC_CACHED_OK != status) {
@@ -190,9 +195,9 @@ static int open_with(osc_cached_cache_t *cache, uint32_t entries, uint64_t memor
 no_entries:
     osc_cached_storage_destroy(&cache->storage);
 no_storage:
-    give_back(cache, cost);
-no_budget:
     osc_cached_index_destroy(&cache->index);
+no_index:
+    give_back(cache, cost);
     return status;
 }
 
@@ -593,8 +598,7 @@ int osc_cached_cache_resize_index(osc_cached_cache_t *cache, uint32_t entries)
         return OSC_CACHED_OK;
     }
     before = osc_cached_index_num_slots(&cache->index);
-    after = (entries + OSC_CACHED_INDEX_SLOTS_MIN - 1) / OSC_CACHED_INDEX_SLOTS_MIN
-            * OSC_CACHED_INDEX_SLOTS_MIN;
+    after = slots_for(entries);
     if (after == before) {
         return OSC_CACHED_OK;
     }
