@@ -134,6 +134,9 @@ Origin origin[ORIGINS];
 byte memory[CELLS];
 byte promised[CELLS]; /* writes issued so far */
 
+/* for --trace */
+#define SAY(text, a, b) printf("origin %d thread %d: ", self, thread); printf(text, a, b)
+
 #define ME          origin[self]
 #define REC         ME.record[r]
 #define ENTRY(c)    ME.entry[(c) ^ ME.swapped]
@@ -210,7 +213,8 @@ inline lookup(c)
     :: else -> break
     od;
     if
-    :: !bypass && ENTRY(c).state == CACHED && ENTRY(c).valid -> /* hit */
+    :: !bypass && ENTRY(c).state == CACHED && ENTRY(c).valid ->
+        SAY("get of cell %d: hit, value %d\n", c, ENTRY(c).copy);
         CHECK(ENTRY(c).copy, LEAST(c), c);
         r = RECORDS
     :: r < RECORDS && !(!bypass && ENTRY(c).state == CACHED && ENTRY(c).valid) ->
@@ -218,13 +222,15 @@ inline lookup(c)
         REC.cell = c;
         REC.least = LEAST(c);
         if
-        :: !bypass && ENTRY(c).state == PENDING && (ENTRY(c).valid || BREAK == JOIN) -> /* join */
+        :: !bypass && ENTRY(c).state == PENDING && (ENTRY(c).valid || BREAK == JOIN) ->
+            SAY("get of cell %d: joins%c\n", c, '.');
             REC.registered = 1;
             REC.named = 1;
             REC.place = c ^ ME.swapped;
             ME.quiet = 0;
             r = RECORDS
-        :: else -> /* miss */
+        :: else ->
+            SAY("get of cell %d: to be issued, bypass %d\n", c, bypass);
             REC.buffer = UNKNOWN;
             ME.fresh[thread] = 1
         fi
@@ -235,6 +241,7 @@ inline lookup(c)
 /* get, last part: the sequence number, and a pending entry with the stamp that the lookup took. */
 inline insert(c)
 {
+    SAY("get of cell %d: sequence number, record %d\n", c, r);
     REC.registered = 1;
     ME.quiet = 0;
     if
@@ -283,6 +290,7 @@ inline fill_buffer()
 
 inline complete_record()
 {
+    SAY("record %d complete: value %d\n", r, REC.buffer);
     CHECK(REC.buffer, REC.least, REC.cell);
     REC.called = 0; REC.issued = 0; REC.registered = 0; REC.cell = 0; REC.buffer = 0; REC.least = 0;
     for (i : 0 .. THREADS - 1) {
@@ -308,6 +316,7 @@ inline complete_write(p)
 /* A synchronisation, first part: the mark.  Then the inner call begins. */
 inline mark(t, locally)
 {
+    SAY("synchronisation begins: target %d, local %d\n", t, locally);
     for (i : 0 .. RECORDS - 1) {
         if
         :: ME.record[i].registered && COVERS(t, ME.record[i].cell) ->
@@ -347,6 +356,7 @@ inline mark(t, locally)
 /* A synchronisation, last part.  In the order of the sequence numbers: what joined comes after what fills. */
 inline finish(t, locally)
 {
+    SAY("synchronisation ends: target %d, local %d\n", t, locally);
     for (r : 0 .. RECORDS - 1) {
         if
         :: REC.marked[thread] && REC.missed[thread] ->
@@ -380,7 +390,7 @@ inline finish(t, locally)
             ME.write[r].marked[thread] = 0;
             ME.write[r].missed[thread] = 0
         :: ME.write[r].registered && !ME.write[r].marked[thread] && COVERS(t, ME.write[r].cell) &&
-            ((BREAK == LOCAL && locally) || BREAK == WMARK) -> ME.write[r].dirty = 0
+            ((BREAK == LOCAL && locally) || (BREAK == WMARK && !locally)) -> ME.write[r].dirty = 0
         :: else
         fi
     }
@@ -423,7 +433,7 @@ inline get(c, insertable)
         i = 0
         THEN
         if
-        :: r < RECORDS -> REC.issued = 1
+        :: r < RECORDS -> REC.issued = 1; SAY("get of cell %d: issued, record %d\n", c, r)
         :: else
         fi
         THEN
@@ -441,6 +451,7 @@ inline put(c)
 {
     d_step {
         !ME.write[thread].called && promised[c] < VERSIONS ->
+        SAY("put to cell %d, new generation: %d\n", c, BREAK != A1);
         promised[c]++;
         ME.write[thread].called = 1;
         ME.write[thread].cell = c;
@@ -452,8 +463,10 @@ inline put(c)
         fi;
         i = 0
         THEN
-        ME.write[thread].issued = 1
+        ME.write[thread].issued = 1;
+        SAY("put to cell %d: issued%c\n", c, '.')
         THEN
+        SAY("put to cell %d: sequence number%c\n", c, '.');
         ME.write[thread].registered = 1;
         ME.write[thread].dirty = ME.write[thread].dirty || BREAK == EARLY;
         ME.quiet = 0
@@ -487,6 +500,7 @@ inline wait(n)
 inline invalidate()
 {
     d_step {
+        SAY("invalidate%c%c\n", '.', ' ');
         new_epoch(ALL);
         if
         :: BREAK != INVALID -> new_generation(ALL)
@@ -599,13 +613,16 @@ proctype Network()
 {
 #define ARRIVE(o, r) \
     :: d_step { r < RECORDS && origin[o].record[r].issued && origin[o].record[r].buffer == UNKNOWN -> \
-           origin[o].record[r].buffer = memory[origin[o].record[r].cell] }
+           origin[o].record[r].buffer = memory[origin[o].record[r].cell]; \
+           printf("network: origin %d record %d reads %d\n", o, r, origin[o].record[r].buffer) }
 #define APPLY(o, p) \
     :: d_step { origin[o].write[p].issued && origin[o].write[p].version == 0 -> \
            memory[origin[o].write[p].cell]++; \
-           origin[o].write[p].version = memory[origin[o].write[p].cell] }
+           origin[o].write[p].version = memory[origin[o].write[p].cell]; \
+           printf("network: put of origin %d thread %d takes effect\n", o, p) }
 #define STORE(c) \
-    :: d_step { promised[c] < VERSIONS -> promised[c]++; memory[c]++ }
+    :: d_step { promised[c] < VERSIONS -> promised[c]++; memory[c]++; \
+           printf("target: store to cell %d\n", c) }
 
 end:
     do
