@@ -1,0 +1,180 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Whether caching pays: what is believed of measured times, and what is decided from it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "osc_cached_profit.h"
+
+static const osc_cached_profit_costs_t costs = {.hit_ns = 50, .miss_ns = 150};
+
+static uint64_t random_state = 20261115;
+
+static uint32_t random_below(uint32_t limit)
+{
+    random_state = random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t) (random_state >> 33) % limit;
+}
+
+/* A process that loses its core makes some gets a thousand times longer. */
+static void test_outliers_do_not_spoil_it(void **state)
+{
+    osc_cached_profit_t profit = {0};
+
+    (void) state;
+    for (int i = 0; i < 100000; ++i) {
+        uint64_t ns = 20000 + random_below(2000);
+        osc_cached_profit_timed(&profit, (0 == random_below(10)) ? 1000 * ns : ns);
+    }
+    assert_in_range(profit.get_ns, 19000, 24000);
+}
+
+static void test_follows_a_change(void **state)
+{
+    osc_cached_profit_t profit = {0};
+
+    (void) state;
+    for (int i = 0; i < 50; ++i) {
+        osc_cached_profit_timed(&profit, 100);
+    }
+    for (int i = 0; i < 500; ++i) {
+        osc_cached_profit_timed(&profit, 20000);
+    }
+    assert_in_range(profit.get_ns, 15000, 20000);
+    for (int i = 0; i < 50; ++i) {
+        osc_cached_profit_timed(&profit, 100);
+    }
+    assert_in_range(profit.get_ns, 100, 150);
+    osc_cached_profit_timed(&profit, UINT64_MAX); /* does not wrap */
+    assert_in_range(profit.get_ns, 100, 150);
+}
+
+/* Looks up keys with a chance to hit; returns how many were looked up. */
+static uint64_t run(osc_cached_profit_t *profit, uint64_t gets, uint32_t hits_in_1000)
+{
+    uint64_t looked = 0;
+
+    for (uint64_t i = 0; i < gets; ++i) {
+        uint64_t hash = (uint64_t) random_below(UINT32_MAX) << 32;
+        if (osc_cached_profit_looks(profit, hash)) {
+            ++looked;
+            if (osc_cached_profit_count(profit, random_below(1000) < hits_in_1000)) {
+                osc_cached_profit_decide(profit, &costs);
+            }
+        }
+    }
+    return looked;
+}
+
+/* Rule N1: where nothing is reused and a get costs 1 us, hardly a key is looked up after 10,000. */
+static void test_no_reuse_is_sampled(void **state)
+{
+    osc_cached_profit_t profit = {0};
+
+    (void) state;
+    osc_cached_profit_timed(&profit, 1000);
+    run(&profit, 10000, 0);
+    assert_int_equal(OSC_CACHED_SAMPLED, profit.state);
+    assert_in_range(run(&profit, 1000000, 0), 1000000 / 32 - 2000, 1000000 / 32 + 2000);
+}
+
+/* Over a slow network a useless lookup is below the noise: everything stays watched. */
+static void test_slow_network_stays_watched(void **state)
+{
+    osc_cached_profit_t profit = {0};
+
+    (void) state;
+    osc_cached_profit_timed(&profit, 20000);
+    assert_int_equal(100000, run(&profit, 100000, 0));
+    assert_int_equal(OSC_CACHED_WATCHED, profit.state);
+}
+
+static void test_comes_back_when_data_is_reused(void **state)
+{
+    osc_cached_profit_t profit = {0};
+
+    (void) state;
+    osc_cached_profit_timed(&profit, 1000);
+    run(&profit, 20000, 0);
+    assert_int_equal(OSC_CACHED_SAMPLED, profit.state);
+    run(&profit, 100000, 900);
+    assert_int_equal(OSC_CACHED_WATCHED, profit.state);
+    assert_int_equal(0, profit.patience); /* and starts with the short sample again */
+}
+
+/* A program whose sample looks better than the whole does not go to and fro for ever. */
+static void test_patience_grows(void **state)
+{
+    osc_cached_profit_t profit = {0};
+    int changes = 0;
+
+    (void) state;
+    osc_cached_profit_timed(&profit, 1000);
+    for (int i = 0; i < 2000000; ++i) {
+        uint8_t before = profit.state;
+        /* the sample sees reuse that the whole does not have room for */
+        run(&profit, 1, (OSC_CACHED_SAMPLED == before) ? 500 : 0);
+        changes += before != profit.state;
+    }
+    assert_in_range(changes, 2, 40);
+}
+
+static void test_cheap_target(void **state)
+{
+    osc_cached_profit_t profit = {0};
+
+    (void) state;
+    for (int i = 0; i < OSC_CACHED_PROFIT_TIMED - 1; ++i) {
+        osc_cached_profit_timed(&profit, 100);
+        osc_cached_profit_compare(&profit, 400);
+        assert_int_equal(OSC_CACHED_WATCHED, profit.state); /* not by one measurement */
+    }
+    osc_cached_profit_timed(&profit, 100);
+    osc_cached_profit_compare(&profit, 400);
+    assert_int_equal(OSC_CACHED_CHEAP, profit.state);
+    /* a little above the limit is not yet a change */
+    profit.get_ns = 450;
+    osc_cached_profit_compare(&profit, 400);
+    assert_int_equal(OSC_CACHED_CHEAP, profit.state);
+    profit.get_ns = 700;
+    osc_cached_profit_compare(&profit, 400);
+    assert_int_equal(OSC_CACHED_WATCHED, profit.state);
+    profit.get_ns = 10;
+    osc_cached_profit_compare(&profit, 0);
+    assert_int_equal(OSC_CACHED_WATCHED, profit.state); /* 0: nothing is cheap */
+}
+
+static void test_saved(void **state)
+{
+    osc_cached_profit_t profit = {.get_ns = 1050, .hits = 7};
+
+    (void) state;
+    assert_int_equal(7000, osc_cached_profit_saved(&profit, &costs));
+    profit.get_ns = 40; /* a hit that costs more than a get saves nothing */
+    assert_int_equal(0, osc_cached_profit_saved(&profit, &costs));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_outliers_do_not_spoil_it),
+        cmocka_unit_test(test_follows_a_change),
+        cmocka_unit_test(test_no_reuse_is_sampled),
+        cmocka_unit_test(test_slow_network_stays_watched),
+        cmocka_unit_test(test_comes_back_when_data_is_reused),
+        cmocka_unit_test(test_patience_grows),
+        cmocka_unit_test(test_cheap_target),
+        cmocka_unit_test(test_saved),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
