@@ -1160,6 +1160,7 @@ static void test_resizes_with_records(void **state)
     osc_cached_cache_complete(&f.c, &f.targets[0], 100);
     assert_int_equal(OSC_CACHED_FULL, osc_cached_cache_resize_index(&f.c, 176));
     assert_int_equal(256, osc_cached_index_num_slots(&f.c.index));
+    assert_int_equal(200, f.c.index.count);
     verify(&f);
     complete(&f, 0);
     assert_int_equal(OSC_CACHED_OK, osc_cached_cache_resize_index(&f.c, 176));
