@@ -11,7 +11,7 @@
  */
 #include "test.h"
 
-enum { BYTES = 16384, LONGEST = 256, GETS = 1500, ROUNDS = 120 };
+enum { BYTES = 16384, LONGEST = 256, GETS = 1000, ROUNDS = 120 };
 
 static unsigned char mem[BYTES], buf[GETS][LONGEST];
 static int target[GETS], at[GETS], len[GETS], gets;
@@ -23,7 +23,7 @@ static unsigned char byte_of(int rank, int i)
     return (unsigned char) (7 * i + (i >> 8) + 13 * rank);
 }
 
-/* Now and then more than the 1000 after which osc/ucx starts a flush by itself. */
+/* Now and then the 1000 after which osc/ucx starts a flush by itself and counts from 0 again. */
 static void start_gets(int round, int only)
 {
     gets = 0 == round % 10 ? GETS : 1 + rand_r(&seed) % 60;
