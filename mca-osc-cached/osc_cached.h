@@ -114,13 +114,13 @@ typedef struct ompi_osc_cached_peer_t {
     uint32_t writing;         /**< own writes that are being issued */
     bool busy;                /**< in the window's list: issued is beyond completed */
     bool accessible;          /**< locked, or in the group of MPI_Win_start */
-    bool cheap;               /**< gets are passed through untracked: profit.state is CHEAP */
-    bool untimed;             /**< gets are not measured until the next synchronisation */
+    bool loose;   /**< gets were passed through uncounted: flushes go to the inner one */
+    bool untimed; /**< gets are not measured until the next synchronisation */
     osc_cached_profit_t profit;
     uint32_t batch_gets;  /**< real gets since the last synchronisation */
     uint32_t batch_timed; /**< of these, measured */
     uint64_t batch_ns;    /**< that these took */
-    uint32_t batches;     /**< synchronisations with real gets, or flushes while cheap */
+    uint32_t batches;     /**< synchronisations with real gets */
     struct ompi_osc_cached_peer_t *next_busy, *prev_busy;
     ompi_osc_cached_shadow_t *shadows;
 } ompi_osc_cached_peer_t;
@@ -135,6 +135,8 @@ typedef struct ompi_osc_cached_window_t {
     bool active;
     /** a hit needs nothing but a copy: no lock, no trace, no verification */
     bool plain;
+    /** the same for a get that is passed through */
+    bool quick;
     /** the same for a flush that stays local */
     bool plain_flush;
     /** several threads may call at the same time */
@@ -155,15 +157,17 @@ typedef struct ompi_osc_cached_window_t {
     osc_cached_cache_t cache;
     opal_mutex_t lock; /**< of all that follows the inner calls, when threaded */
     ompi_osc_cached_peer_t *busy;
-    int num_cheap;        /**< peers that are cheap */
-    uint32_t cheap_syncs; /**< synchronisations of all targets while some are cheap */
-    int num_locks;        /**< targets locked by MPI_Win_lock */
-    int num_started;      /**< targets in started */
-    int *started;         /**< of MPI_Win_start */
-    uint32_t ticks;       /**< gets, to measure one of some */
-    uint32_t quiet;       /**< flushes since the last progress */
-    uint32_t retry_open;  /**< gets until another attempt to open the cache */
+    bool loose;            /**< a peer is */
+    uint32_t passed_syncs; /**< synchronisations of all targets while some are passed through */
+    int num_locks;         /**< targets locked by MPI_Win_lock */
+    int num_started;       /**< targets in started */
+    int *started;          /**< of MPI_Win_start */
+    uint32_t ticks;        /**< gets, to measure one of some */
+    uint32_t quiet;        /**< flushes since the last progress */
+    uint32_t retry_open;   /**< gets until another attempt to open the cache */
     osc_cached_profit_costs_t costs;
+    bool subscribed;       /**< to the info keys */
+    uint64_t told_resizes; /**< resizes that the window's info knows of */
     struct ompi_osc_cached_layouts_t *layouts;
     struct ompi_osc_cached_rget_t *rgets; /**< MPI_Rget on their way that fill entries */
     int number;                           /**< of the window in the trace */
@@ -288,6 +292,20 @@ int ompi_osc_cached_flush_all(ompi_win_t *win);
 int ompi_osc_cached_flush_local(int target, ompi_win_t *win);
 int ompi_osc_cached_flush_local_all(ompi_win_t *win);
 
+/** Operations of others that wait for this process. */
+void ompi_osc_cached_make_progress(ompi_osc_cached_window_t *window);
+
+/** Something was complete without the inner component, which would have made progress for others.
+ */
+static inline void ompi_osc_cached_stay_local(ompi_osc_cached_window_t *window)
+{
+    enum { QUIET = 128 }; /* times that others can wait */
+
+    if (OPAL_UNLIKELY(QUIET <= ++window->quiet)) {
+        ompi_osc_cached_make_progress(window);
+    }
+}
+
 /** An own write to a target begins; its inner call has returned. */
 void ompi_osc_cached_write_begin(ompi_osc_cached_window_t *window, int target);
 void ompi_osc_cached_write_end(ompi_osc_cached_window_t *window, int target);
@@ -353,6 +371,8 @@ bool ompi_osc_cached_read_number(const char *text, ompi_osc_cached_unit_t unit, 
 /** Write it for the user. */
 void ompi_osc_cached_write_number(double value, ompi_osc_cached_unit_t unit, char *text,
                                   size_t size);
+/** Let MPI_Win_get_info report the mode and the sizes in force. */
+void ompi_osc_cached_info_tell(ompi_osc_cached_window_t *window);
 /** Take the window's info keys, now and when MPI_Win_set_info changes them. */
 int ompi_osc_cached_info_subscribe(ompi_osc_cached_window_t *window);
 

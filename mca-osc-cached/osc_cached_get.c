@@ -267,6 +267,7 @@ static bool is_open(ompi_osc_cached_window_t *window)
         return false;
     }
     ompi_osc_cached_window_update(window);
+    ompi_osc_cached_info_tell(window);
     return true;
 }
 
@@ -311,6 +312,10 @@ static int miss(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
                                      &wanted->buffer, wanted->bytes, stamp, sequence, &record);
     if (OSC_CACHED_CACHE_NONE == record && NULL != wanted->buffer.type) {
         ompi_osc_cached_type_done(&wanted->buffer);
+    }
+
+    if (OPAL_UNLIKELY(window->told_resizes != window->cache.resizes)) {
+        ompi_osc_cached_info_tell(window);
     }
 
 done:
@@ -392,11 +397,9 @@ static int get_active(ompi_osc_cached_window_t *window, const arguments_t *a)
     uint64_t begin = 0;
     size_t have = 0;
 
-    if (peer->cheap) {
-        /* not even counted as outstanding: flushes of a cheap target always go to the inner
-         * component. With threads one could begin while the target ceases to be cheap. */
+    if (!osc_cached_profit_looks(&peer->profit, (uint64_t) a->target_disp)) {
         trace_bypassed(window, a);
-        return window->threaded ? pass(window, peer, a) : inner_get(window, a);
+        return pass(window, peer, a);
     }
     ompi_osc_cached_window_lock(window);
     if (!describe(window, peer, a, &wanted)) {
@@ -409,11 +412,6 @@ static int get_active(ompi_osc_cached_window_t *window, const arguments_t *a)
     }
     if (OPAL_LIKELY(window->cache.open)) {
         wanted.hash = osc_cached_index_hash(&window->cache.index, wanted.key);
-        if (OPAL_UNLIKELY(!osc_cached_profit_looks(&peer->profit, wanted.hash))) {
-            ompi_osc_cached_window_unlock(window);
-            trace_bypassed(window, a);
-            return pass(window, peer, a);
-        }
         if (OPAL_UNLIKELY(NULL != a->request)) {
             osc_cached_entry_t *entry =
                 osc_cached_cache_find(&window->cache, &peer->cache, wanted.key, wanted.hash);
@@ -441,6 +439,7 @@ static int get_active(ompi_osc_cached_window_t *window, const arguments_t *a)
         }
         if (NULL != a->request) {
             *a->request = &ompi_request_empty;
+            ompi_osc_cached_stay_local(window);
         }
         return OMPI_SUCCESS;
     case OSC_CACHED_JOIN:
@@ -483,7 +482,7 @@ static inline bool is_plain_hit(ompi_osc_cached_window_t *window, void *origin_a
     osc_cached_entry_t *entry;
 
     if (PLAIN != (origin_dt->super.flags & target_dt->super.flags & PLAIN)
-        || !(window->everyone | peer->accessible) || OSC_CACHED_WATCHED != peer->profit.state
+        || !(window->everyone | peer->accessible)
         || (size_t) origin_count * origin_dt->super.size != bytes
         || 0 == (window->ticks + 1) % MEASURED) {
         return false;
@@ -528,6 +527,14 @@ __opal_attribute_noinline__ static int cached_get(void *origin_addr, int origin_
 {
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
 
+    if (window->quick
+        && !osc_cached_profit_looks(&window->peers[target].profit, (uint64_t) target_disp)) {
+        /* not even counted as outstanding; then every flush goes to the inner component */
+        ompi_osc_cached_count(window, OSC_CACHED_STAT_gets);
+        window->peers[target].loose = window->loose = true;
+        return window->inner.osc_get(origin_addr, origin_count, origin_dt, target, target_disp,
+                                     target_count, target_dt, win);
+    }
     if (OPAL_LIKELY(window->plain)
         && is_plain_hit(window, origin_addr, origin_count, origin_dt, target, target_disp,
                         target_count, target_dt)) {

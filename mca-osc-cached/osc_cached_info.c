@@ -4,7 +4,8 @@
  *
  * Values that users write: names, numbers, and the info keys of a window (osc_cached_info.def).
  *
- * MPI_Win_get_info reports what the callbacks return, so they return what is in force.
+ * MPI_Win_get_info reports what the callbacks return, so they return what is in force; what changes
+ * later, or by another key, is stored by ompi_osc_cached_info_tell().
  */
 
 #include "ompi_config.h"
@@ -174,19 +175,69 @@ static bool read_count(const ompi_osc_cached_window_t *window, const char *key, 
     return false;
 }
 
+/* Store a value where MPI_Win_get_info finds it. */
+static void tell(ompi_osc_cached_window_t *window, const char *key, const char *value)
+{
+    opal_info_t *info = window->win->super.s_info;
+
+    if (NULL == info) {
+        return;
+    }
+    (void) opal_info_set(info, key, value);
+#if OMPI_MAJOR_VERSION < 5
+    {
+        /* this release reports what the user had asked for, which it keeps under another name */
+        char asked[OPAL_MAX_INFO_KEY + 1];
+        snprintf(asked, sizeof(asked), OPAL_INFO_SAVE_PREFIX "%s", key);
+        (void) opal_info_set(info, asked, value);
+    }
+#endif
+}
+
+void ompi_osc_cached_info_tell(ompi_osc_cached_window_t *window)
+{
+    const osc_cached_cache_t *cache = &window->cache;
+    char text[32];
+
+    tell(window, "ompi_osc_cached_mode", modes[window->mode].string);
+    tell(window, "CLAMPI_MODE", clampi_modes[window->mode].string);
+    ompi_osc_cached_write_number((double) (cache->open
+                                               ? osc_cached_storage_capacity(&cache->storage)
+                                               : cache->config.memory),
+                                 OSC_CACHED_UNIT_BYTES, text, sizeof(text));
+    tell(window, "ompi_osc_cached_memory", text);
+    ompi_osc_cached_write_number(cache->open ? osc_cached_index_num_slots(&cache->index)
+                                             : cache->config.entries,
+                                 OSC_CACHED_UNIT_COUNT, text, sizeof(text));
+    tell(window, "ompi_osc_cached_entries", text);
+    ompi_osc_cached_write_number(cache->config.sample, OSC_CACHED_UNIT_COUNT, text, sizeof(text));
+    tell(window, "ompi_osc_cached_sample", text);
+    tell(window, "ompi_osc_cached_scheme", schemes[cache->config.scheme].string);
+    tell(window, "ompi_osc_cached_adaptive", truths[cache->config.adaptive].string);
+    window->told_resizes = cache->resizes;
+}
+
 static void set_mode(ompi_osc_cached_window_t *window, int mode)
 {
     if (mode == (int) window->mode) {
         return;
     }
-    /* what the old mode has kept is nothing for the new one */
-    ompi_osc_cached_invalidate(window);
+    ompi_osc_cached_window_lock(window);
+    if (window->cacheable) {
+        /* what the old mode has kept is nothing for the new one */
+        osc_cached_cache_invalidate(&window->cache);
+    }
     if (!window->active && OSC_CACHED_EPOCH_NONE != window->epoch) {
         /* in the middle of an epoch: there may be operations that were not counted */
         window->untracked = true;
     }
     window->mode = (ompi_osc_cached_mode_t) mode;
     ompi_osc_cached_window_update(window);
+    if (window->subscribed) {
+        /* not before all keys were read: this would write over those to come */
+        ompi_osc_cached_info_tell(window);
+    }
+    ompi_osc_cached_window_unlock(window);
 }
 
 /* what a key says when it was not given, so that a callback at that moment is no change */
@@ -350,5 +401,7 @@ int ompi_osc_cached_info_subscribe(ompi_osc_cached_window_t *window)
         ret = opal_infosubscribe_subscribe(&window->win->super, (INFO_CONST char *) keys[i].key,
                                            (INFO_CONST char *) unless_given, keys[i].changed);
     }
+    window->subscribed = true;
+    ompi_osc_cached_info_tell(window);
     return ret;
 }

@@ -30,10 +30,9 @@
 #include "osc_cached.h"
 
 enum {
-    QUIET_FLUSHES = 128, /* flushes that stay local until others get progress from us */
     TIMED_FIRST = 8,     /* synchronisations whose gets are measured at the start ... */
     TIMED_EVERY = 16,    /* ... and then one of these, */
-    CHEAP_SYNCS = 4096,  /* or one of these, where gets are passed through */
+    PASSED_SYNCS = 4096, /* or one of these, where gets are passed through */
 };
 
 void ompi_osc_cached_invalidate(ompi_osc_cached_window_t *window)
@@ -108,10 +107,6 @@ static void end_batch(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *
         osc_cached_profit_timed(&peer->profit,
                                 peer->batch_ns / peer->batch_timed + sync_ns / peer->batch_gets);
         osc_cached_profit_compare(&peer->profit, below);
-        if (OSC_CACHED_CHEAP == peer->profit.state && !peer->cheap) {
-            peer->cheap = true;
-            ++window->num_cheap;
-        }
     }
     ++peer->batches;
     peer->untimed = TIMED_FIRST <= peer->batches && 0 != peer->batches % TIMED_EVERY;
@@ -120,11 +115,26 @@ static void end_batch(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *
     peer->batch_ns = 0;
 }
 
+/* Take what gets have brought, and measure that as often as the gets; caller holds the lock. */
+static void fill(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer, uint64_t sequence)
+{
+    uint32_t records = window->cache.num_records;
+    uint64_t begin = peer->untimed ? 0 : ompi_osc_cached_now();
+
+    osc_cached_cache_complete(&window->cache, &peer->cache, sequence);
+    records -= window->cache.num_records;
+    if (!peer->untimed && 0 < records) {
+        osc_cached_profit_follow(&window->costs.copy_ns, (ompi_osc_cached_now() - begin) / records);
+    }
+}
+
 /* The operations of a target up to a mark are complete; caller holds the lock. */
 static void complete_peer(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
                           uint64_t sequence, bool at_target, uint64_t sync_ns)
 {
-    osc_cached_cache_complete(&window->cache, &peer->cache, sequence);
+    if (0 != peer->cache.head) {
+        fill(window, peer, sequence);
+    }
     end_batch(window, peer, sync_ns);
     if (!at_target) {
         if (peer->completed_local < sequence) {
@@ -163,27 +173,23 @@ static void complete_all(ompi_osc_cached_window_t *window, uint64_t sequence, bo
     }
 }
 
-/* A cheap target is measured again from time to time. Everything is complete now, so that gets that
- * were not counted do no harm; caller holds the lock. */
-static void try_again(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer)
+/* A target that is passed through is measured again from time to time; caller holds the lock. */
+static void try_again(ompi_osc_cached_peer_t *peer)
 {
-    if (peer->cheap) {
-        peer->cheap = false;
-        --window->num_cheap;
+    if (OSC_CACHED_CHEAP == peer->profit.state) {
         peer->untimed = false;
         peer->profit.state = OSC_CACHED_WATCHED;
-        osc_cached_cache_invalidate_target(&peer->cache);
     }
 }
 
 static void try_all_again(ompi_osc_cached_window_t *window)
 {
-    if (0 < window->num_cheap && CHEAP_SYNCS <= ++window->cheap_syncs) {
-        window->cheap_syncs = 0;
+    if (window->loose && 0 == ++window->passed_syncs % PASSED_SYNCS) {
         for (int i = 0; i < ompi_group_size(window->win->w_group); ++i) {
-            try_again(window, &window->peers[i]);
+            try_again(&window->peers[i]);
         }
     }
+    window->loose = false;
 }
 
 /* Verification prints, and aborts: not under the lock. Only one thread verifies a target's hits. */
@@ -392,6 +398,7 @@ int ompi_osc_cached_unlock(int target, ompi_win_t *win)
     expire(window, &window->peers[target]);
     complete_peer(window, &window->peers[target], sequence, true, ompi_osc_cached_now() - begin);
     window->peers[target].accessible = false;
+    window->peers[target].loose = false;
     if (0 == --window->num_locks) {
         enter_epoch(window, OSC_CACHED_EPOCH_NONE);
     }
@@ -456,18 +463,19 @@ int ompi_osc_cached_sync(ompi_win_t *win)
 
 /* Flushes */
 
-/* A flush that did not go to the network. The inner component would have made progress for the
- * operations of others; without it they would wait for ours. */
+void ompi_osc_cached_make_progress(ompi_osc_cached_window_t *window)
+{
+    window->quiet = 0;
+    opal_progress();
+    ompi_osc_cached_window_lock(window);
+    osc_cached_cache_look(&window->cache);
+    ompi_osc_cached_window_unlock(window);
+}
+
 static inline int stay_local(ompi_osc_cached_window_t *window)
 {
     ompi_osc_cached_count(window, OSC_CACHED_STAT_local_flushes);
-    if (QUIET_FLUSHES <= ++window->quiet) {
-        window->quiet = 0;
-        opal_progress();
-        ompi_osc_cached_window_lock(window);
-        osc_cached_cache_look(&window->cache);
-        ompi_osc_cached_window_unlock(window);
-    }
+    ompi_osc_cached_stay_local(window);
     return OMPI_SUCCESS;
 }
 
@@ -487,7 +495,7 @@ static int flush_one(ompi_osc_cached_window_t *window, int target, bool at_targe
 
     ompi_osc_cached_window_lock(window);
     sequence = window->sequence;
-    if (may_stay_local(window) && (window->everyone | peer->accessible) && !peer->cheap
+    if (may_stay_local(window) && (window->everyone | peer->accessible) && !peer->loose
         && (!peer->busy || (!at_target && peer->issued <= peer->completed_local))) {
         if (at_target) {
             expire(window, peer);
@@ -509,8 +517,9 @@ static int flush_one(ompi_osc_cached_window_t *window, int target, bool at_targe
     }
     complete_peer(window, peer, sequence, at_target,
                   (0 < begin) ? ompi_osc_cached_now() - begin : 0);
-    if (at_target && peer->cheap && 0 == ++peer->batches % CHEAP_SYNCS) {
-        try_again(window, peer);
+    peer->loose = false;
+    if (at_target && 0 == peer->batches % PASSED_SYNCS) {
+        try_again(peer);
     }
     ompi_osc_cached_window_unlock(window);
     verify(window, peer, sequence);
@@ -525,8 +534,7 @@ static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
 
     ompi_osc_cached_window_lock(window);
     sequence = window->sequence;
-    if (may_stay_local(window) && window->everyone && 0 == window->num_cheap
-        && NULL == window->busy) {
+    if (may_stay_local(window) && window->everyone && !window->loose && NULL == window->busy) {
         if (at_target) {
             expire(window, NULL);
         }
@@ -557,11 +565,20 @@ static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
 }
 
 /* the flush of a hit, in few instructions */
-#define STAYS_PLAIN_TARGET(window)                                                      \
-    (window->plain_flush && !window->peers[target].busy && !window->peers[target].cheap \
+#define STAYS_TARGET(window)                                                            \
+    (window->plain_flush && !window->peers[target].busy && !window->peers[target].loose \
      && (window->everyone | window->peers[target].accessible))
-#define STAYS_PLAIN_ALL(window) \
-    (window->plain_flush && window->everyone && NULL == window->busy && 0 == window->num_cheap)
+#define STAYS_ALL(window) \
+    (window->plain_flush && window->everyone && NULL == window->busy && !window->loose)
+
+/* the flush of gets that were passed through, the same */
+#define PASSES_TARGET(window)                                    \
+    (window->plain_flush && !window->peers[target].busy          \
+     && OSC_CACHED_WATCHED != window->peers[target].profit.state \
+     && 0 != ++window->peers[target].batches % PASSED_SYNCS)
+#define PASSES_ALL(window)                                        \
+    (window->plain_flush && NULL == window->busy && window->loose \
+     && 0 != ++window->passed_syncs % PASSED_SYNCS)
 
 /* one slot: where nothing was cached, straight to the inner function, in few instructions */
 #define FLUSH(slot, at_target, each, parameters, arguments, which)                      \
@@ -581,10 +598,10 @@ static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
         ompi_osc_base_module_##slot##_fn_t next = watched_##slot;                       \
                                                                                         \
         if (OPAL_LIKELY(NULL != window)) {                                              \
-            if (!is_watched(window)) {                                                  \
+            if (!is_watched(window) || PASSES_##which(window)) {                        \
                 ompi_osc_cached_count(window, OSC_CACHED_STAT_flushes);                 \
                 next = window->inner.osc_##slot;                                        \
-            } else if (STAYS_PLAIN_##which(window)) {                                   \
+            } else if (STAYS_##which(window)) {                                         \
                 ompi_osc_cached_count(window, OSC_CACHED_STAT_flushes);                 \
                 return stay_local(window);                                              \
             }                                                                           \

@@ -29,7 +29,8 @@ void osc_cached_profit_timed(osc_cached_profit_t *profit, uint64_t ns)
 void osc_cached_profit_decide(osc_cached_profit_t *profit, const osc_cached_profit_costs_t *costs)
 {
     uint64_t saved = osc_cached_profit_saved(profit, costs);
-    uint64_t spent = (uint64_t) (profit->looked - profit->hits) * costs->miss_ns;
+    uint64_t spent =
+        (uint64_t) (profit->looked - profit->hits) * ((uint64_t) costs->miss_ns + costs->copy_ns);
 
     if (0 < profit->timed && OSC_CACHED_CHEAP != profit->state) {
         if (OSC_CACHED_WATCHED == profit->state) {
@@ -44,6 +45,9 @@ void osc_cached_profit_decide(osc_cached_profit_t *profit, const osc_cached_prof
             }
         } else if (2 * spent < saved) {
             profit->state = OSC_CACHED_WATCHED;
+            profit->rarer = 0;
+        } else if (profit->rarer < OSC_CACHED_PROFIT_RAREST) {
+            ++profit->rarer;
         }
     }
     profit->looked = 0;

@@ -9,7 +9,7 @@
  * owner and passed in.
  *
  *     WATCHED   every get is looked up
- *     SAMPLED   one key of 32 is looked up; the others are passed through
+ *     SAMPLED   one place of 32 is looked up, later of 1024; the others are passed through
  *     CHEAP     a real get is about as cheap as a hit: all are passed through
  *
  * What things cost is followed near the lower quartile of the measured ones: a process that
@@ -18,9 +18,10 @@
  * After each round of looked-up gets the time that hits saved is compared with the time that misses
  * cost. When more was lost than saved, and more than 1/64 of what the gets themselves cost, only a
  * sample of the keys stays in the cache. A sample by keys, not by time, sees every reuse of its
- * keys, however far apart, so it tells when the program has begun to reuse its data. Each change
- * from WATCHED to SAMPLED doubles the gets that the next sample must see, so that a program at the
- * break-even point does not go to and fro.
+ * keys, however far apart, so it tells when the program has begun to reuse its data. The longer
+ * that does not happen, the smaller the sample. Each change from WATCHED to SAMPLED doubles the
+ * gets that the next sample must see, so that a program at the break-even point does not go to and
+ * fro.
  */
 #ifndef OSC_CACHED_PROFIT_H
 #define OSC_CACHED_PROFIT_H
@@ -31,7 +32,8 @@
 typedef enum { OSC_CACHED_WATCHED, OSC_CACHED_SAMPLED, OSC_CACHED_CHEAP } osc_cached_profit_state_t;
 
 enum {
-    OSC_CACHED_PROFIT_SAMPLE = 32,  /**< one key of these stays in the cache */
+    OSC_CACHED_PROFIT_SAMPLE = 32,  /**< one place of these stays in the cache, at first */
+    OSC_CACHED_PROFIT_RAREST = 5,   /**< rarer is at most this: one of 1024 */
     OSC_CACHED_PROFIT_ROUND = 512,  /**< looked-up gets between two decisions */
     OSC_CACHED_PROFIT_FIRST = 64,   /**< looked-up gets of the first sample */
     OSC_CACHED_PROFIT_LAST = 65536, /**< and of the longest */
@@ -46,12 +48,14 @@ typedef struct {
     uint32_t hits;     /**< of these */
     uint32_t patience; /**< looked-up gets of the next sample; 0: none yet */
     uint8_t state;     /**< osc_cached_profit_state_t */
+    uint8_t rarer;     /**< SAMPLED: one place of SAMPLE times two to this power */
 } osc_cached_profit_t;
 
 /** What our own work costs, measured by the owner. */
 typedef struct {
     uint32_t hit_ns;  /**< a hit */
-    uint32_t miss_ns; /**< beside the real get: lookup, insertion, copy */
+    uint32_t miss_ns; /**< beside the real get: lookup and insertion */
+    uint32_t copy_ns; /**< the copy of what a miss has brought */
 } osc_cached_profit_costs_t;
 
 /** Follow a measured time near the lower quartile. */
@@ -60,10 +64,20 @@ void osc_cached_profit_follow(uint32_t *typical, uint64_t ns);
 /** A real get was measured. */
 void osc_cached_profit_timed(osc_cached_profit_t *profit, uint64_t ns);
 
-/** Whether a key with this hash is looked up. */
-static inline bool osc_cached_profit_looks(const osc_cached_profit_t *profit, uint64_t hash)
+/**
+ * Whether a get is looked up.
+ *
+ * @param place  where in the target's memory: gets of the same bytes have the same place
+ */
+static inline bool osc_cached_profit_looks(const osc_cached_profit_t *profit, uint64_t place)
 {
-    return OSC_CACHED_WATCHED == profit->state || 0 == (hash >> 32) % OSC_CACHED_PROFIT_SAMPLE;
+    if (OSC_CACHED_WATCHED == profit->state) {
+        return true;
+    }
+    return OSC_CACHED_SAMPLED == profit->state
+           && 0
+                  == (place * UINT64_C(0x9e3779b97f4a7c15) >> 32)
+                         % ((uint32_t) OSC_CACHED_PROFIT_SAMPLE << profit->rarer);
 }
 
 /** A get was looked up. @return whether it is time for osc_cached_profit_decide */
