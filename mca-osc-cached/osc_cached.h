@@ -123,6 +123,7 @@ typedef struct ompi_osc_cached_peer_t {
     uint32_t batches;     /**< synchronisations with real gets */
     struct ompi_osc_cached_peer_t *next_busy, *prev_busy;
     ompi_osc_cached_shadow_t *shadows;
+    bool reported; /**< a difference that verification found */
 } ompi_osc_cached_peer_t;
 
 /** What we know of one window; lives from osc_select to osc_free. */
@@ -319,6 +320,16 @@ extern const osc_cached_alloc_t ompi_osc_cached_alloc;
 extern const osc_cached_budget_t ompi_osc_cached_budget;
 /** Take the budget from the parameters. */
 void ompi_osc_cached_memory_init(void);
+/** Whether an address is in a device's memory. */
+void ompi_osc_cached_devices_init(void);
+bool ompi_osc_cached_is_on_device_slowly(const void *address);
+extern bool ompi_osc_cached_has_devices;
+
+static inline bool ompi_osc_cached_is_on_device(const void *address)
+{
+    return ompi_osc_cached_has_devices && ompi_osc_cached_is_on_device_slowly(address);
+}
+
 /** Memory that others may write through a window of this process, from now on, and no more. */
 void ompi_osc_cached_expose(const ompi_win_t *win, const void *base, size_t size);
 /** base NULL: all of a window */

@@ -11,7 +11,7 @@
 #define OSC_CACHED_ATOMICS_H
 
 #if defined(__aarch64__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 10
-#    pragma GCC target("no-outline-atomics")
+#pragma GCC target("no-outline-atomics")
 #endif
 
 #endif /* OSC_CACHED_ATOMICS_H */

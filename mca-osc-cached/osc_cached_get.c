@@ -4,7 +4,7 @@
  *
  * MPI_Get and MPI_Rget.
  *
- *     not active, or the target is cheap     straight to the inner component
+ *     not active, or it does not pay         straight to the inner component
  *     describe() says no                     the same, but counted as outstanding
  *     hit                                    copied; the inner component does not hear of it
  *     join                                   filled when the get it waits for is complete
@@ -138,8 +138,8 @@ static inline bool describe(ompi_osc_cached_window_t *window, ompi_osc_cached_pe
     size_t span;
 
     /* without access to the target the inner component returns its error (rule A14) */
-    if (!(window->everyone | peer->accessible) || window->rank == a->target
-        || ompi_osc_cached_is_dirty(peer) || window->untracked) {
+    if (!(window->everyone | peer->accessible) || ompi_osc_cached_is_on_device(a->origin_addr)
+        || window->rank == a->target || ompi_osc_cached_is_dirty(peer) || window->untracked) {
         return false;
     }
     wanted->bytes = (size_t) a->target_count * target->size;

@@ -291,13 +291,15 @@ static INFO_CONST char *memory_changed(opal_infosubscriber_t *object, INFO_CONST
 {
     const osc_cached_cache_t *cache;
     double bytes;
+    bool given;
 
     WINDOW_OF(object)
     cache = &window->cache;
+    given = 0 != strcmp(value, NOT_GIVEN) && window->cacheable
+            && read_count(window, key, value, OSC_CACHED_UNIT_BYTES, 4096, 0x1p37,
+                          (double) cache->config.memory, &bytes);
     ompi_osc_cached_window_lock(window);
-    if (0 != strcmp(value, NOT_GIVEN) && window->cacheable
-        && read_count(window, key, value, OSC_CACHED_UNIT_BYTES, 4096, 0x1p37,
-                      (double) cache->config.memory, &bytes)) {
+    if (given) {
         (void) osc_cached_cache_resize_storage(&window->cache, (uint64_t) bytes);
     }
     bytes = (double) (cache->open ? osc_cached_storage_capacity(&cache->storage)
@@ -311,13 +313,15 @@ static INFO_CONST char *entries_changed(opal_infosubscriber_t *object, INFO_CONS
 {
     const osc_cached_cache_t *cache;
     double entries;
+    bool given;
 
     WINDOW_OF(object)
     cache = &window->cache;
+    given = 0 != strcmp(value, NOT_GIVEN) && window->cacheable
+            && read_count(window, key, value, OSC_CACHED_UNIT_COUNT, 16, 0x1p28,
+                          (double) cache->config.entries, &entries);
     ompi_osc_cached_window_lock(window);
-    if (0 != strcmp(value, NOT_GIVEN) && window->cacheable
-        && read_count(window, key, value, OSC_CACHED_UNIT_COUNT, 16, 0x1p28,
-                      (double) cache->config.entries, &entries)) {
+    if (given) {
         (void) osc_cached_cache_resize_index(&window->cache, (uint32_t) entries);
     }
     entries =

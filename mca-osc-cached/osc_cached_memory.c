@@ -2,7 +2,8 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Memory: the budget of the process, large blocks, and which memory windows expose.
+ * Memory: the budget of the process, large blocks, memory of devices, and memory that windows
+ * expose.
  *
  * Exposed memory.  The bytes of a get are copied from the user's buffer when the synchronisation
  * has completed it, and bytes that another get waited for are copied to its buffer then.  By that
@@ -14,9 +15,14 @@
 #include "ompi_config.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#if OMPI_MAJOR_VERSION >= 5
+#include "opal/mca/accelerator/accelerator.h"
+#include "opal/mca/accelerator/base/base.h"
+#endif
 #include "opal/util/proc.h"
 
 #include "osc_cached.h"
@@ -108,6 +114,36 @@ static void free_block(void *context, void *memory, size_t bytes)
 }
 
 const osc_cached_alloc_t ompi_osc_cached_alloc = {.alloc = alloc_block, .free = free_block};
+
+/* Memory of devices, which the processor cannot copy */
+
+bool ompi_osc_cached_has_devices = false;
+
+void ompi_osc_cached_devices_init(void)
+{
+#if OMPI_MAJOR_VERSION >= 5
+    ompi_osc_cached_has_devices =
+        0
+        != strcmp("null", opal_accelerator_base_selected_component.base_version.mca_component_name);
+#elif defined(OPAL_CUDA_SUPPORT) && OPAL_CUDA_SUPPORT
+    ompi_osc_cached_has_devices = true;
+#endif
+}
+
+bool ompi_osc_cached_is_on_device_slowly(const void *address)
+{
+#if OMPI_MAJOR_VERSION >= 5
+    int device;
+    uint64_t flags;
+
+    return 0 < opal_accelerator.check_addr(address, &device, &flags);
+#else
+    /* this release has no question for one address: nothing is kept where there could be a device
+     */
+    (void) address;
+    return true;
+#endif
+}
 
 /* Exposed memory */
 

@@ -106,6 +106,12 @@ static void end_batch(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *
     if (!peer->untimed && 0 < peer->batch_timed) {
         osc_cached_profit_timed(&peer->profit,
                                 peer->batch_ns / peer->batch_timed + sync_ns / peer->batch_gets);
+        if (peer->profit.get_ns < below) {
+            /* what this round has saved, before it ends */
+            ompi_osc_cached_add(window, OSC_CACHED_STAT_ns_saved,
+                                osc_cached_profit_saved(&peer->profit, &window->costs));
+            peer->profit.hits = 0;
+        }
         osc_cached_profit_compare(&peer->profit, below);
     }
     ++peer->batches;
@@ -339,7 +345,7 @@ int ompi_osc_cached_complete(ompi_win_t *win)
  * change. */
 static int flush_fetching(ompi_osc_cached_window_t *window)
 {
-    if (window->threaded) {
+    if (window->threaded || MPI_WIN_FLAVOR_CREATE != window->win->w_flavor) {
         return OMPI_SUCCESS;
     }
     for (ompi_osc_cached_peer_t *peer = window->busy; NULL != peer; peer = peer->next_busy) {
@@ -557,7 +563,10 @@ static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
     complete_all(window, sequence, at_target, ompi_osc_cached_now() - begin);
     if (at_target) {
         try_all_again(window);
-        window->untracked = false;
+        if (window->untracked) {
+            window->untracked = false;
+            ompi_osc_cached_window_update(window);
+        }
     }
     ompi_osc_cached_window_unlock(window);
     verify(window, NULL, sequence);

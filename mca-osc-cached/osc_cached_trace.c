@@ -15,7 +15,6 @@
 #include "opal/util/output.h"
 #include "opal/util/proc.h"
 #include "opal/util/show_help.h"
-#include "ompi/communicator/communicator.h"
 
 #include "osc_cached.h"
 
@@ -34,7 +33,7 @@ void ompi_osc_cached_trace_init(void)
         return;
     }
     snprintf(name, sizeof(name), "%s.%d", ompi_osc_cached_params.trace,
-             ompi_comm_rank(&ompi_mpi_comm_world.comm));
+             (int) opal_proc_local_get()->proc_name.vpid);
     file = fopen(name, "w");
     if (NULL == file) {
         opal_show_help("help-mpi-osc-cached.txt", "trace", true, strerror(errno),

@@ -25,7 +25,10 @@
 
 #include "osc_cached.h"
 
-enum { LAYOUTS = 16 }; /* per window; a program has few shapes of data */
+enum {
+    LAYOUTS = 64,            /* per window; a program has few shapes of data */
+    DESCRIPTION_MAX = 16384, /* bytes; longer ones take longer to compare than to fetch */
+};
 
 typedef struct {
     uint32_t number; /* 0: free */
@@ -75,7 +78,8 @@ uint32_t ompi_osc_cached_type_layout(ompi_osc_cached_window_t *window, ompi_data
     const void *description = NULL;
     layout_t *layout;
 
-    if (0 == length || OMPI_SUCCESS != ompi_datatype_get_pack_description(type, &description)
+    if (0 == length || DESCRIPTION_MAX < length
+        || OMPI_SUCCESS != ompi_datatype_get_pack_description(type, &description)
         || NULL == description) {
         return 0;
     }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "opal/util/output.h"
 #include "opal/util/proc.h"
 #include "opal/util/show_help.h"
 #include "ompi/communicator/communicator.h"
@@ -71,8 +72,10 @@ void ompi_osc_cached_verify_hit(ompi_osc_cached_window_t *window, ompi_osc_cache
     ompi_osc_cached_window_unlock(window);
 }
 
-static void report(ompi_osc_cached_window_t *window, const ompi_osc_cached_shadow_t *shadow)
+static void report(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                   const ompi_osc_cached_shadow_t *shadow)
 {
+    static bool explained = false;
     size_t first = 0, last = shadow->bytes - 1;
     bool aborts = 2 == ompi_osc_cached_numbers.verify;
 
@@ -83,6 +86,19 @@ static void report(ompi_osc_cached_window_t *window, const ompi_osc_cached_shado
         --last;
     }
     ompi_osc_cached_count(window, OSC_CACHED_STAT_mismatches);
+    if (peer->reported && !aborts) {
+        return; /* one example of each target is enough */
+    }
+    peer->reported = true;
+    if (explained && !aborts) {
+        /* Open MPI shows a help text once */
+        opal_output(0, "osc/cached: rank %d window \"%s\": bytes %lu to %lu of rank %d differ, too",
+                    ompi_group_rank(window->win->w_group), window->win->w_name,
+                    (unsigned long) (shadow->key.address + first),
+                    (unsigned long) (shadow->key.address + last), (int) shadow->key.target);
+        return;
+    }
+    explained = true;
     opal_show_help("help-mpi-osc-cached.txt", "verify", true,
                    aborts ? "The job is aborted, as osc_cached_verify 2 asks for."
                           : "The program goes on with the old bytes.",
@@ -115,7 +131,7 @@ void ompi_osc_cached_verify_compare(ompi_osc_cached_window_t *window, ompi_osc_c
     while (NULL != (shadow = done)) {
         done = shadow->next;
         if (0 != memcmp(shadow->served, shadow->present, shadow->bytes)) {
-            report(window, shadow);
+            report(window, peer, shadow);
         }
         free_shadow(shadow);
     }

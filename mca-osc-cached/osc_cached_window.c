@@ -150,7 +150,8 @@ void ompi_osc_cached_window_update(ompi_osc_cached_window_t *window)
                          || OSC_CACHED_PASSIVE_FLUSH == ompi_osc_cached_params.passive_scope);
     window->direct = !window->active && !ompi_osc_cached_tracing;
     window->quick = window->active && !window->threaded && !ompi_osc_cached_tracing;
-    window->plain = window->quick && window->cache.open && 0 == ompi_osc_cached_numbers.verify;
+    window->plain = window->quick && window->cache.open && !ompi_osc_cached_has_devices
+                    && 0 == ompi_osc_cached_numbers.verify;
     window->plain_flush = window->plain && passive && !window->untracked
                           && OSC_CACHED_MODE_TRANSPARENT != window->mode;
 }

@@ -382,7 +382,10 @@ static inline void view_entry(void *context, uint32_t number, osc_cached_evict_v
     }
     view->victim = is_dead(cache, entry) ? OSC_CACHED_VICTIM_FIRST : OSC_CACHED_VICTIM_BY_SCORE;
     view->last = entry->last;
-    view->adjacent = osc_cached_storage_adjacent(&cache->storage, entry->region);
+    /* without a hole there is none next to it: one line of memory less to look at */
+    view->adjacent = (0 == osc_cached_storage_num_holes(&cache->storage))
+                         ? 0
+                         : osc_cached_storage_adjacent(&cache->storage, entry->region);
 }
 
 static osc_cached_evict_query_t make_query(osc_cached_cache_t *cache)
@@ -396,6 +399,22 @@ static osc_cached_evict_query_t make_query(osc_cached_cache_t *cache)
     };
 
     return query;
+}
+
+/* Ask for the entries that the next sample will look at, all at once and early. */
+static inline void prefetch_sample(osc_cached_cache_t *cache)
+{
+    uint64_t random = cache->index.random;
+    uint32_t slots = osc_cached_index_num_slots(&cache->index);
+    uint32_t position = osc_cached_index_random_position(&cache->index);
+    uint32_t end =
+        (cache->config.sample < slots - position) ? position + cache->config.sample : slots;
+
+    cache->index.random = random; /* the sample will begin at the same position */
+    for (; position < end; ++position) {
+        uint32_t number = osc_cached_index_at(&cache->index, position);
+        __builtin_prefetch(&cache->entries[(OSC_CACHED_INDEX_NONE == number) ? 0 : number]);
+    }
 }
 
 /* One entry leaves the index; its region is the caller's. NONE: none of those looked at may. */
@@ -810,6 +829,9 @@ static osc_cached_access_t insert(osc_cached_cache_t *cache, osc_cached_target_t
     if (osc_cached_storage_capacity(&cache->storage) < bytes) {
         ++cache->interval.no_room;
         return OSC_CACHED_FAILING;
+    }
+    if (osc_cached_storage_free_bytes(&cache->storage) < bytes) {
+        prefetch_sample(cache);
     }
     number =
         osc_cached_index_lookup(&cache->index, hash, key, osc_cached_cache_match, cache->entries);

@@ -203,7 +203,7 @@ typedef struct {
 
 /** One generation of the cache. Generations of targets count by 1, so that the upper half of a
  * stamp tells what an invalidation of all has killed. */
-#define OSC_CACHED_CACHE_GENERATION (UINT64_C(1) << 32)
+#define OSC_CACHED_CACHE_GENERATION (UINT64_C(1) << 16)
 
 /** Largest entry: byte counts have 32 bits. */
 #define OSC_CACHED_CACHE_MAX_ENTRY (UINT64_C(1) << 31)

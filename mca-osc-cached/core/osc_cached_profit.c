@@ -19,10 +19,16 @@ void osc_cached_profit_follow(uint32_t *typical, uint64_t ns)
 
 void osc_cached_profit_timed(osc_cached_profit_t *profit, uint64_t ns)
 {
-    if (0 == profit->timed++) {
-        profit->get_ns = (UINT32_MAX / 2 < ns) ? UINT32_MAX / 2 : (uint32_t) ns;
-    } else {
+    uint32_t value = (UINT32_MAX / 2 < ns) ? UINT32_MAX / 2 : (uint32_t) ns;
+
+    if (OSC_CACHED_PROFIT_TIMED <= profit->timed) {
         osc_cached_profit_follow(&profit->get_ns, ns);
+    } else if (0 == profit->timed || value < profit->get_ns) {
+        /* the first one also makes the connection */
+        profit->get_ns = value;
+    }
+    if (profit->timed < UINT32_MAX) {
+        ++profit->timed;
     }
 }
 

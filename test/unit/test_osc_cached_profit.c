@@ -38,6 +38,19 @@ static void test_outliers_do_not_spoil_it(void **state)
     assert_in_range(profit.get_ns, 19000, 24000);
 }
 
+/* The first get to a target makes the connection, which may take seconds. */
+static void test_first_get_does_not_count(void **state)
+{
+    osc_cached_profit_t profit = {0};
+
+    (void) state;
+    osc_cached_profit_timed(&profit, UINT64_C(14000000));
+    for (int i = 1; i < OSC_CACHED_PROFIT_TIMED; ++i) {
+        osc_cached_profit_timed(&profit, 20000 + i);
+    }
+    assert_int_equal(20001, profit.get_ns);
+}
+
 static void test_follows_a_change(void **state)
 {
     osc_cached_profit_t profit = {0};
@@ -167,6 +180,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_outliers_do_not_spoil_it),
+        cmocka_unit_test(test_first_get_does_not_count),
         cmocka_unit_test(test_follows_a_change),
         cmocka_unit_test(test_no_reuse_is_sampled),
         cmocka_unit_test(test_slow_network_stays_watched),
