@@ -47,14 +47,13 @@ static void measure(const char *name, size_t bytes, size_t count, long rounds, b
          * thousands of gets are all different is not cached until a sample of them comes again. */
         subject[s].run(&gets[s], 1 == count ? 1 : 8 * (long) count);
     }
-    if (baseline_only) {
-        micro_interleave(subject, 1, n);
-        micro_print("hit", what, bytes, "baseline", "ns", subject[BASELINE].ns, n);
-        return;
-    }
     hits = micro_count(&windows[HIT], MICRO_HITS);
     all = micro_count(&windows[HIT], MICRO_GETS);
     micro_interleave(subject, SUBJECTS, n);
+    if (baseline_only) {
+        micro_print("hit", what, bytes, "baseline", "ns", subject[BASELINE].ns, n);
+        return;
+    }
     hits = micro_count(&windows[HIT], MICRO_HITS) - hits;
     all = micro_count(&windows[HIT], MICRO_GETS) - all;
     micro_check(&gets[HIT]);
