@@ -1,0 +1,57 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ *
+ * What the files of the cache share: osc_cached_cache.c (gets), osc_cached_cache_size.c (memory and
+ * sizes) and osc_cached_cache_verify.c (invariants).
+ */
+#ifndef OSC_CACHED_CACHE_INTERNAL_H
+#define OSC_CACHED_CACHE_INTERNAL_H
+
+#include "osc_cached_cache.h"
+
+/** Percent of an index that entries may take: they must find their places in a new one. */
+#define OSC_CACHED_CACHE_LOAD_MAX 95
+
+/** One entry leaves; false: none of those looked at may. */
+bool osc_cached_cache_evict(osc_cached_cache_t *cache);
+
+/** An entry that is not in the index any more is free again. */
+void osc_cached_cache_free_entry(osc_cached_cache_t *cache, uint32_t number);
+
+static inline osc_cached_key_t osc_cached_cache_key_of(const osc_cached_entry_t *entry)
+{
+    osc_cached_key_t key = {entry->address, entry->target, entry->layout};
+
+    return key;
+}
+
+static inline osc_cached_key_t osc_cached_cache_index_key(void *cache, uint32_t number)
+{
+    return osc_cached_cache_key_of(&((const osc_cached_cache_t *) cache)->entries[number]);
+}
+
+static inline uint64_t osc_cached_cache_hash_of(const osc_cached_cache_t *cache,
+                                                const osc_cached_entry_t *entry)
+{
+    return osc_cached_index_hash(&cache->index, osc_cached_cache_key_of(entry));
+}
+
+/* Only the owner knows the targets: an entry that an own write to its target has killed looks alive
+ * here; it ages and leaves like others. */
+static inline bool osc_cached_cache_is_dead(const osc_cached_cache_t *cache,
+                                            const osc_cached_entry_t *entry)
+{
+    return entry->stamp / OSC_CACHED_CACHE_GENERATION
+           < cache->generation / OSC_CACHED_CACHE_GENERATION;
+}
+
+static inline uint64_t osc_cached_cache_larger(uint64_t a, uint64_t b)
+{
+    return (a < b) ? b : a;
+}
+
+#endif /* OSC_CACHED_CACHE_INTERNAL_H */

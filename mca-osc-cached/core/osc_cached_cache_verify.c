@@ -1,0 +1,101 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ *
+ * The cache's invariants.
+ */
+#include "osc_cached_cache_internal.h"
+
+static int verify_records(const osc_cached_cache_t *cache, const osc_cached_target_t *targets,
+                          uint32_t num_targets, uint32_t *pins)
+{
+    uint32_t count = 0;
+
+    for (uint32_t t = 0; t < num_targets; ++t) {
+        uint64_t before = 0;
+        uint32_t prev = 0;
+
+        for (uint32_t i = targets[t].head; 0 != i; prev = i, i = cache->records[i - 1].next) {
+            const osc_cached_record_t *record = &cache->records[i - 1];
+            const osc_cached_entry_t *entry = &cache->entries[record->entry];
+
+            ++count;
+            if (record->sequence <= before || record->prev != prev) {
+                return 5;
+            }
+            before = record->sequence;
+            ++pins[record->entry];
+            if (record->fills ? entry->fill != i - 1
+                              : OSC_CACHED_ENTRY_PENDING == entry->state
+                                    && record->sequence <= cache->records[entry->fill].sequence) {
+                return 6;
+            }
+        }
+        if (targets[t].tail != prev) {
+            return 5;
+        }
+    }
+    return (count == cache->num_records) ? 0 : 4;
+}
+
+int osc_cached_cache_verify(const osc_cached_cache_t *cache, const osc_cached_target_t *targets,
+                            uint32_t num_targets)
+{
+    uint32_t used = 0, chained = 0, *pins;
+    int broken = 0;
+
+    if (!cache->open) {
+        return 0;
+    }
+    if (0 != osc_cached_index_verify(&cache->index, osc_cached_cache_index_key, (void *) cache)
+        || 0 != osc_cached_storage_verify(&cache->storage)) {
+        return 1;
+    }
+    pins = cache->alloc.alloc(cache->alloc.context, 64, cache->max_entries * sizeof(*pins));
+    if (NULL == pins) {
+        return 0; /* cannot tell */
+    }
+    memset(pins, 0, cache->max_entries * sizeof(*pins));
+    broken = verify_records(cache, targets, num_targets, pins);
+    for (uint32_t i = 0; i < cache->num_fresh && 0 == broken; ++i) {
+        const osc_cached_entry_t *entry = &cache->entries[i];
+
+        if (OSC_CACHED_ENTRY_MISSING == entry->state) {
+            continue;
+        }
+        ++used;
+        if (i
+            != osc_cached_index_lookup(&cache->index, osc_cached_cache_hash_of(cache, entry),
+                                       osc_cached_cache_key_of(entry), osc_cached_cache_match,
+                                       cache->entries)) {
+            broken = 2;
+        } else if (i != osc_cached_storage_owner(&cache->storage, entry->region)
+                   || osc_cached_storage_bytes(&cache->storage, entry->region) < entry->bytes
+                   || osc_cached_storage_offset(&cache->storage, entry->region) != entry->offset) {
+            broken = 3;
+        } else if (entry->pins != pins[i]
+                   || (OSC_CACHED_ENTRY_PENDING == entry->state
+                       && OSC_CACHED_CACHE_NONE == entry->fill)) {
+            broken = 4;
+        }
+    }
+    for (uint32_t i = cache->free_entry;
+         OSC_CACHED_CACHE_NONE != i && chained <= cache->num_fresh && 0 == broken;
+         i = cache->entries[i].region) {
+        ++chained;
+    }
+    if (0 == broken && used != cache->index.count) {
+        broken = 2;
+    }
+    if (0 == broken && used != osc_cached_storage_num_regions(&cache->storage)) {
+        broken = 3;
+    }
+    if (0 == broken && used + chained != cache->num_fresh) {
+        broken = 7;
+    }
+    cache->alloc.free(cache->alloc.context, pins, cache->max_entries * sizeof(*pins));
+    return broken;
+}
