@@ -71,31 +71,29 @@ static void measure(const char *name, size_t bytes, size_t count, long rounds, b
     }
 }
 
-static void measure_all(long rounds, bool baseline_only)
-{
-    static const size_t sizes[] = {8, 64, 512, 4096, 16384, 65536};
-
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); ++i) {
-        measure("hot", sizes[i], 1, rounds, baseline_only);
-    }
-    measure("scattered", 64, 4096, rounds, baseline_only);
-}
-
 int main(int argc, char **argv)
 {
     static const char *const off[] = {"ompi_osc_cached_mode", "off", NULL};
     static const char *const always[] = {"ompi_osc_cached_mode", "always", NULL};
+    static const struct {
+        const char *name;
+        size_t bytes, addresses;
+    } cases[] = {{"hot", 8, 1},     {"hot", 64, 1},    {"hot", 512, 1},        {"hot", 4096, 1},
+                 {"hot", 16384, 1}, {"hot", 65536, 1}, {"scattered", 64, 4096}};
     const size_t bytes = 4096 * 64;
     bool baseline_only;
 
     micro_init(&argc, &argv);
     baseline_only = 0 != micro_number("baseline-only", 0);
-    micro_window_make(&windows[BASELINE], bytes, off);
-    micro_window_make(&windows[HIT], bytes, always);
     buffer = micro_memory(65536);
     source = micro_memory(bytes);
-    MICRO_MEASURE(measure_all(micro_number("rounds", 401), baseline_only));
-    micro_window_free(&windows[HIT]);
-    micro_window_free(&windows[BASELINE]);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        micro_window_make(&windows[BASELINE], bytes, off);
+        micro_window_make(&windows[HIT], bytes, always);
+        MICRO_MEASURE(measure(cases[i].name, cases[i].bytes, cases[i].addresses,
+                              micro_number("rounds", 401), baseline_only));
+        micro_window_free(&windows[HIT]);
+        micro_window_free(&windows[BASELINE]);
+    }
     return micro_done();
 }
