@@ -407,7 +407,10 @@ static int get_active(ompi_osc_cached_window_t *window, const arguments_t *a)
         trace_bypassed(window, a);
         return pass(window, peer, a);
     }
-    if (OPAL_UNLIKELY(0 == ++window->ticks % MEASURED && window->cache.open)) {
+    /* few are looked up of a target that is sampled: what they cost must follow what it asks for
+     * now */
+    if (OPAL_UNLIKELY((0 == ++window->ticks % MEASURED || OSC_CACHED_SAMPLED == peer->profit.state)
+                      && window->cache.open)) {
         begin = ompi_osc_cached_now();
     }
     if (OPAL_LIKELY(window->cache.open)) {

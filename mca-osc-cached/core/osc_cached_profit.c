@@ -38,6 +38,7 @@ void osc_cached_profit_decide(osc_cached_profit_t *profit, const osc_cached_prof
     uint64_t spent =
         (uint64_t) (profit->looked - profit->hits) * ((uint64_t) costs->miss_ns + costs->copy_ns);
 
+    profit->more = 0;
     if (0 < profit->timed && OSC_CACHED_CHEAP != profit->state) {
         if (OSC_CACHED_WATCHED == profit->state) {
             if (saved < spent && (uint64_t) profit->looked * profit->get_ns < 64 * spent) {
@@ -51,6 +52,7 @@ void osc_cached_profit_decide(osc_cached_profit_t *profit, const osc_cached_prof
             }
         } else if (2 * spent < saved) {
             profit->state = OSC_CACHED_WATCHED;
+            profit->more = (profit->patience * OSC_CACHED_PROFIT_SAMPLE) << profit->rarer;
             profit->rarer = 0;
         } else if (profit->rarer < OSC_CACHED_PROFIT_RAREST) {
             ++profit->rarer;

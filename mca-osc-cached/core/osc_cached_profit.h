@@ -19,9 +19,10 @@
  * cost. When more was lost than saved, and more than 1/64 of what the gets themselves cost, only a
  * sample of the keys stays in the cache. A sample by keys, not by time, sees every reuse of its
  * keys, however far apart, so it tells when the program has begun to reuse its data. The longer
- * that does not happen, the smaller the sample. Each change from WATCHED to SAMPLED doubles the
- * gets that the next sample must see, so that a program at the break-even point does not go to and
- * fro.
+ * that does not happen, the smaller the sample. The first round after that is as long as the sample
+ * was, counted in all gets: the data that is reused must have the time to come into the cache. Each
+ * change from WATCHED to SAMPLED doubles the gets that the next sample must see, so that a program
+ * at the break-even point does not go to and fro.
  */
 #ifndef OSC_CACHED_PROFIT_H
 #define OSC_CACHED_PROFIT_H
@@ -47,6 +48,7 @@ typedef struct {
     uint32_t looked;   /**< looked-up gets in this round */
     uint32_t hits;     /**< of these */
     uint32_t patience; /**< looked-up gets of the next sample; 0: none yet */
+    uint32_t more;     /**< WATCHED: looked-up gets of this round beside ROUND */
     uint8_t state;     /**< osc_cached_profit_state_t */
     uint8_t rarer;     /**< SAMPLED: one place of SAMPLE times two to this power */
 } osc_cached_profit_t;
@@ -84,8 +86,9 @@ static inline bool osc_cached_profit_looks(const osc_cached_profit_t *profit, ui
 static inline bool osc_cached_profit_count(osc_cached_profit_t *profit, bool hit)
 {
     profit->hits += hit;
-    return ++profit->looked
-           >= ((OSC_CACHED_WATCHED == profit->state) ? OSC_CACHED_PROFIT_ROUND : profit->patience);
+    return ++profit->looked >= ((OSC_CACHED_WATCHED == profit->state)
+                                    ? OSC_CACHED_PROFIT_ROUND + profit->more
+                                    : profit->patience);
 }
 
 /** Nanoseconds that the hits of this round have saved. */

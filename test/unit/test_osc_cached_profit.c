@@ -6,6 +6,7 @@
  */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -124,6 +125,32 @@ static void test_comes_back_when_data_is_reused(void **state)
     assert_int_equal(0, profit.patience); /* and starts with the short sample again */
 }
 
+/* Data that is read round and round comes back to the cache, however long a round is: the sample
+ * sees the reuse, and then there is time for the rest of the data to come in. */
+static void test_long_rounds_come_back(void **state)
+{
+    enum { PLACES = 65536, PASSES = 24 };
+    static bool cached[PLACES];
+    osc_cached_profit_t profit = {0};
+    uint32_t hits = 0;
+
+    (void) state;
+    osc_cached_profit_timed(&profit, 650);
+    for (int pass = 0; pass < PASSES; ++pass) {
+        hits = 0;
+        for (uint64_t place = 0; place < PLACES; ++place) {
+            if (osc_cached_profit_looks(&profit, 64 * place)) {
+                hits += cached[place];
+                if (osc_cached_profit_count(&profit, cached[place])) {
+                    osc_cached_profit_decide(&profit, &costs);
+                }
+                cached[place] = true;
+            }
+        }
+    }
+    assert_in_range(hits, PLACES * 9 / 10, PLACES);
+}
+
 /* A program whose sample looks better than the whole does not go to and fro for ever. */
 static void test_patience_grows(void **state)
 {
@@ -185,6 +212,7 @@ int main(void)
         cmocka_unit_test(test_no_reuse_is_sampled),
         cmocka_unit_test(test_slow_network_stays_watched),
         cmocka_unit_test(test_comes_back_when_data_is_reused),
+        cmocka_unit_test(test_long_rounds_come_back),
         cmocka_unit_test(test_patience_grows),
         cmocka_unit_test(test_cheap_target),
         cmocka_unit_test(test_saved),
