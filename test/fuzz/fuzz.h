@@ -65,6 +65,7 @@ struct options {
     size_t window_bytes, get_bytes; /* the largest */
     bool scope_flush;               /* osc_cached_passive_scope=flush is set: obey its rule */
     int without;                    /* bit mask of WITHOUT_ */
+    bool changes;                   /* change info keys in the middle of everything */
     bool flush_each;                /* complete each target on its own */
     int broken;
 };
@@ -96,6 +97,7 @@ struct layout {
     MPI_Datatype type;
     int base, items;     /* elements of that base type */
     size_t extent, span; /* bytes from one to the next; bytes up to the end of the last block */
+    size_t before;       /* bytes in front of the address that is given to MPI */
     int blocks;
     struct {
         uint32_t at, bytes;
@@ -108,8 +110,8 @@ void layout_finish(void);
 const struct layout *layout_basic(int base);
 /* A layout of this base type, at random, with a number of items that divides `items`. */
 const struct layout *layout_pick(rng_t *rng, int base, int items);
-/* A layout at random. */
-const struct layout *layout_any(rng_t *rng, int base);
+/* A layout at random; `twice`: it may name bytes more than once, which is for reading only. */
+const struct layout *layout_any(rng_t *rng, int base, bool twice);
 size_t layout_bytes(const struct layout *l, int count);
 size_t layout_span(const struct layout *l, int count);
 void layout_pack(const struct layout *l, int count, const uint8_t *from, uint8_t *packed);
@@ -140,6 +142,7 @@ struct window {
     struct part part[MAX_RANKS];
     /* this round */
     int sync;
+    bool stores; /* ranks may change their own memory */
     bool read_only, exclusive,
         goes_on; /* goes_on: the next round has the same kind of synchronisation */
     bool fence_open, lock_all_open;
@@ -148,7 +151,19 @@ struct window {
 
 extern struct window windows[MAX_WINDOWS];
 
-enum write_kind { PUT, RPUT, STORE, ACC, RACC, GET_ACC, RGET_ACC, FETCH_OP, SWAP, WRITE_KINDS };
+enum write_kind {
+    PUT,
+    RPUT,
+    STORE,
+    GET_HERE,
+    ACC,
+    RACC,
+    GET_ACC,
+    RGET_ACC,
+    FETCH_OP,
+    SWAP,
+    WRITE_KINDS
+};
 
 struct write {
     int window, target;
@@ -158,6 +173,8 @@ struct write {
     int origin_count, count;
     int op;        /* of an accumulate */
     uint64_t salt; /* its data */
+    int source;    /* GET_HERE: bytes of this rank and place are got into the window's own memory */
+    size_t source_at;
 };
 
 bool is_passive(int sync);

@@ -47,7 +47,8 @@ struct peer {
     uint32_t read_now, wrote_now;
     struct spot recent[RECENT];
     int recents, outstanding;
-    int lock; /* 0: not locked, else the lock type */
+    bool unflushed; /* has writes that may not have reached the target */
+    int lock;       /* 0: not locked, else the lock type */
 };
 
 struct actor {
@@ -62,6 +63,8 @@ struct actor {
     struct write script[MAX_SCRIPT];
     int script_length;
     long count[OP_NAMES], wrong;
+    int quiet;   /* 1, 2: no synchronisation that is not needed, so that what is wrongly kept lives
+                    long;   2: by flushes of one target */
     bool spoilt; /* BREAK_MODEL has done its work */
 };
 
@@ -112,7 +115,7 @@ void actor_new_window(struct actor *a, int window)
 static void report(struct actor *a, const struct record *r, size_t at, const char *how)
 {
     static const char *const kinds[] = {
-        "get",  "put",     "rput",     "store",    "acc",
+        "get",  "put",     "rput",     "store",    "get into the window", "acc",
         "racc", "get_acc", "rget_acc", "fetch_op", "compare_and_swap"};
     const struct window *w = &windows[r->window];
     size_t n = 0;
@@ -171,7 +174,10 @@ static void target_done(struct actor *a, int window, int target, bool remote, co
         }
     }
     ++p->read_now;
-    p->wrote_now += remote;
+    if (remote) {
+        ++p->wrote_now;
+        p->unflushed = false;
+    }
 }
 
 void actor_window_done(struct actor *a, int window, const char *how)
@@ -307,7 +313,10 @@ static void flush_target(struct actor *a, int window, int target, bool remote)
     static const char *const ways[] = {"flush",       "flush",       "flush_all",
                                        "flush_local", "flush_local", "flush_local_all"};
     MPI_Win win = windows[window].win;
-    uint32_t way = rng_below(&a->rng, remote ? 3 : 6);
+    uint32_t way = !remote && a->quiet ? 3 + rng_below(&a->rng, 3)
+                                       : rng_below(&a->rng, !remote    ? 6
+                                                            : a->quiet ? 2
+                                                                       : 3);
 
     ++a->count[OP_SYNCS];
     if (options.flush_each && (2 == way || 5 == way)) {
@@ -483,6 +492,7 @@ static void mark_wrote(struct actor *a, int w, int t, const struct spot *s)
     struct peer *p = &a->peer[w][t];
     struct range r = {a, &windows[w].part[t], p->wrote, p->wrote_now, s->at};
 
+    p->unflushed = true;
     (void) layout_visit(s->there, s->count, set_mark, &r);
 }
 
@@ -491,11 +501,11 @@ static void mark_wrote(struct actor *a, int w, int t, const struct spot *s)
 static void call_write(struct actor *a, const struct write *w, struct record *r, struct record *res)
 {
     const struct window *win = &windows[w->window];
-    MPI_Aint disp = (MPI_Aint) w->at / win->part[w->target].unit;
+    MPI_Aint disp = (MPI_Aint) (w->at + w->there->before) / win->part[w->target].unit;
     MPI_Datatype type = w->there->type;
     MPI_Op op = plan_ops[w->op];
     MPI_Request *request = r->request >= 0 ? &a->request[r->request] : NULL;
-    uint8_t *from = real_of(a, r), *to = NULL != res ? real_of(a, res) : NULL;
+    uint8_t *from = real_of(a, r) + w->origin->before, *to = NULL != res ? real_of(a, res) : NULL;
 
     switch (w->kind) {
     case PUT:
@@ -551,10 +561,27 @@ static void store_locally(struct actor *a, const struct write *w)
     ++a->count[OP_STORES];
 }
 
+/* A get whose origin buffer lies in the window itself. */
+static void get_here(struct actor *a, const struct write *w)
+{
+    struct window *win = &windows[w->window];
+
+    OK(MPI_Get(win->base + w->at, w->count, MPI_BYTE, w->source,
+               (MPI_Aint) w->source_at / win->part[w->source].unit, w->count, MPI_BYTE, win->win));
+    if (SYNC_LOCK_ALL == win->sync) {
+        OK(MPI_Win_flush(w->source, win->win));
+        target_done(a, w->window, w->source, true, "flush");
+        OK(MPI_Win_sync(win->win));
+    }
+    plan_apply(w, NULL);
+    ++a->count[OP_GETS];
+}
+
 static void do_write(struct actor *a, const struct write *w)
 {
-    static const int counts[WRITE_KINDS] = {OP_PUTS,    OP_PUTS,    OP_STORES,  OP_ACCS,   OP_ACCS,
-                                            OP_ATOMICS, OP_ATOMICS, OP_ATOMICS, OP_ATOMICS};
+    static const int counts[WRITE_KINDS] = {OP_PUTS,    OP_PUTS,   OP_STORES,  OP_GETS,
+                                            OP_ACCS,    OP_ACCS,   OP_ATOMICS, OP_ATOMICS,
+                                            OP_ATOMICS, OP_ATOMICS};
     struct spot spot = {w->at, w->there, w->count};
     size_t bytes = layout_bytes(w->there, w->count);
     struct record *r, *res = NULL;
@@ -562,7 +589,7 @@ static void do_write(struct actor *a, const struct write *w)
     int request = -1;
 
     if (is_passive(windows[w->window].sync)) {
-        if (STORE != w->kind) {
+        if (STORE != w->kind && GET_HERE != w->kind) {
             need_epoch(a, w->window, w->target);
         }
         if (!no_write(a, w->window, w->target, &spot)) {
@@ -573,6 +600,10 @@ static void do_write(struct actor *a, const struct write *w)
     }
     if (STORE == w->kind) {
         store_locally(a, w);
+        return;
+    }
+    if (GET_HERE == w->kind) {
+        get_here(a, w);
         return;
     }
     plan_data(w, packed);
@@ -660,7 +691,7 @@ static void choose_new(struct actor *a, struct spot *s, const struct part *p)
         int base = (int) rng_below(&a->rng, BASES);
         s->at = s->at / 120 * 120; /* a multiple of all units but 16, and of all base types */
         if (0 == s->at % p->unit) {
-            s->there = layout_any(&a->rng, base);
+            s->there = layout_any(&a->rng, base, true);
             s->count = 1 + (int) rng_below(&a->rng, 5);
             return;
         }
@@ -708,7 +739,7 @@ static bool choose_spot(struct actor *a, int window, int target, struct spot *s)
 static void empty_get(struct actor *a, int window, int target)
 {
     struct window *w = &windows[window];
-    const struct layout *l = layout_any(&a->rng, BASE_INT);
+    const struct layout *l = layout_any(&a->rng, BASE_INT, false);
     uint8_t nothing[64];
 
     if (rng_chance(&a->rng, 50)) {
@@ -717,6 +748,34 @@ static void empty_get(struct actor *a, int window, int target)
         OK(MPI_Get(nothing, 0, l->type, target, 0, 0, MPI_INT, w->win));
     }
     ++a->count[OP_GETS];
+}
+
+static void call_get(struct actor *a, const struct record *r, const struct layout *origin,
+                     int count)
+{
+    const struct window *w = &windows[r->window];
+    const struct spot *s = &r->spot;
+    MPI_Aint disp = (MPI_Aint) (s->at + s->there->before) / w->part[r->target].unit;
+    MPI_Datatype here = origin->type, there = s->there->type;
+    void *to = real_of(a, r) + origin->before;
+    bool copies = rng_chance(&a->rng, 5); /* of the types, freed while the get is under way */
+
+    if (copies) {
+        OK(MPI_Type_dup(origin->type, &here));
+        OK(MPI_Type_dup(s->there->type, &there));
+    }
+    if (r->request >= 0) {
+        OK(MPI_Rget(to, count, here, r->target, disp, s->count, there, w->win,
+                    &a->request[r->request]));
+        ++a->count[OP_RGETS];
+    } else {
+        OK(MPI_Get(to, count, here, r->target, disp, s->count, there, w->win));
+        ++a->count[OP_GETS];
+    }
+    if (copies) {
+        OK(MPI_Type_free(&here));
+        OK(MPI_Type_free(&there));
+    }
 }
 
 static bool do_get(struct actor *a)
@@ -764,21 +823,35 @@ static bool do_get(struct actor *a)
         a->spoilt = true;
         want_of(a, r)[origin->block[0].at] ^= 1;
     }
-    if (request >= 0) {
-        OK(MPI_Rget(real_of(a, r), count, origin->type, target,
-                    (MPI_Aint) s.at / w->part[target].unit, s.count, s.there->type, w->win,
-                    &a->request[request]));
-        ++a->count[OP_RGETS];
-    } else {
-        OK(MPI_Get(real_of(a, r), count, origin->type, target,
-                   (MPI_Aint) s.at / w->part[target].unit, s.count, s.there->type, w->win));
-        ++a->count[OP_GETS];
-    }
+    call_get(a, r, origin, count);
     mark_read(a, window, target, &s);
     return true;
 }
 
 /* --- a round */
+
+/* Another size, scheme or mode, or nothing of the past, while gets are under way: must not be seen.
+ */
+static void change_keys(struct actor *a, struct window *w)
+{
+    static const struct {
+        const char *key, *value[4];
+    } keys[] = {{"ompi_osc_cached_entries", {"16", "60", "500", "4096"}},
+                {"ompi_osc_cached_memory", {"4096", "9000", "64K", "1M"}},
+                {"ompi_osc_cached_scheme", {"full", "temporal", "positional", "full"}},
+                {"ompi_osc_cached_sample", {"1", "2", "16", "64"}},
+                {"ompi_osc_cached_adaptive", {"true", "false", "true", "false"}},
+                {"ompi_osc_cached_invalidate", {"true", "true", "true", "true"}},
+                {"ompi_osc_cached_mode", {"off", "transparent", "always", "user"}}};
+    /* the last one only where the rest of the program obeys the rules of all modes */
+    uint32_t k = rng_below(&a->rng, MODE_MIXED == options.mode ? 7 : 6), v = rng_below(&a->rng, 4);
+    MPI_Info info;
+
+    OK(MPI_Info_create(&info));
+    OK(MPI_Info_set(info, keys[k].key, keys[k].value[v]));
+    OK(MPI_Win_set_info(w->win, info));
+    OK(MPI_Info_free(&info));
+}
 
 static void random_sync(struct actor *a)
 {
@@ -786,14 +859,43 @@ static void random_sync(struct actor *a)
         target = (int) rng_below(&a->rng, fuzz_size);
     struct window *w = &windows[window];
 
-    if (rng_chance(&a->rng, 30)) {
+    if (options.changes && 0 == a->thread && rng_chance(&a->rng, 20)) {
+        change_keys(a, w);
+    } else if (rng_chance(&a->rng, 30)) {
         finish_requests(a, rng_chance(&a->rng, 30));
     } else if (is_passive(w->sync) && is_locked(a, window, target)) {
-        if (rng_chance(&a->rng, 10)) {
+        if (!a->quiet && rng_chance(&a->rng, 10)) {
             OK(MPI_Win_sync(w->win));
         } else {
-            flush_target(a, window, target, rng_chance(&a->rng, 40));
+            flush_target(a, window, target, !a->quiet && rng_chance(&a->rng, 40));
         }
+    }
+}
+
+/* As little as possible: writes must have arrived, gets need only be complete here. */
+static void end_each(struct actor *a, int window)
+{
+    struct window *w = &windows[window];
+    bool local = false, all = options.flush_each
+                              || (options.scope_flush
+                                  && (2 == a->quiet || (0 == a->quiet && rng_chance(&a->rng, 50))));
+
+    for (int t = 0; t < fuzz_size; ++t) {
+        struct peer *p = &a->peer[window][t];
+
+        if (all || p->unflushed || (!a->quiet && rng_chance(&a->rng, 20))) {
+            OK(MPI_Win_flush(t, w->win));
+            target_done(a, window, t, true, "flush at the end of the round");
+        } else {
+            local = true;
+            if (p->outstanding > 0 || rng_chance(&a->rng, 30)) {
+                OK(MPI_Win_flush_local(t, w->win));
+                target_done(a, window, t, false, "flush_local at the end of the round");
+            }
+        }
+    }
+    if (local && options.scope_flush) {
+        OK(MPI_Win_sync(w->win)); /* a local flush does not end what is kept */
     }
 }
 
@@ -806,35 +908,21 @@ static void end_passive(struct actor *a)
         finish_requests(a, true);
     }
     unlock_all_targets(a, false);
-    for (int i = 0; i < options.windows; ++i) {
-        struct window *w = &windows[i];
-        const char *how = "flush_local_all at the end of the round";
-        bool wrote = false;
-
-        if (SYNC_LOCK_ALL != w->sync) {
+    for (int w = 0; w < options.windows; ++w) {
+        if (SYNC_LOCK_ALL != windows[w].sync) {
             continue;
         }
-        for (int s = 0; s < a->script_length; ++s) {
-            wrote = wrote || i == a->script[s].window;
-        }
-        switch (options.flush_each ? 1 : rng_below(&a->rng, wrote ? 2 : 3)) {
-        case 0:
-            OK(MPI_Win_flush_all(w->win));
-            how = "flush_all at the end of the round";
-            break;
-        case 1:
-            how = "flush of all at the end of the round";
+        if (options.flush_each || a->quiet || rng_chance(&a->rng, 50)) {
+            end_each(a, w);
+        } else if (rng_chance(&a->rng, 50)) {
+            OK(MPI_Win_flush_all(windows[w].win));
+            actor_window_done(a, w, "flush_all at the end of the round");
+        } else {
             for (int t = 0; t < fuzz_size; ++t) {
-                OK(MPI_Win_flush(t, w->win));
-            }
-            break;
-        default:
-            OK(MPI_Win_flush_local_all(w->win));
-            if (options.scope_flush) {
-                OK(MPI_Win_sync(w->win)); /* a local flush does not end what is kept */
+                OK(MPI_Win_flush(t, windows[w].win));
+                target_done(a, w, t, true, "flush at the end of the round");
             }
         }
-        actor_window_done(a, i, how);
     }
     finish_requests(a, true);
 }
@@ -845,6 +933,10 @@ void actor_round(struct actor *a, int round)
 
     a->round = round;
     a->rng = rng_make(FOR_ACTOR, a->id, round);
+    {
+        rng_t rng = rng_make(FOR_ACTOR, 2000 + a->id, round / 4);
+        a->quiet = (int[]){0, 0, 1, 2}[rng_below(&rng, 4)];
+    }
     a->script_length = plan_script(a->id, round, a->script);
     for (int i = 0; i < a->script_length; ++i) {
         const struct write *w = &a->script[i];

@@ -7,13 +7,13 @@
  */
 #include "fuzz.h"
 
-enum { VARIANTS = 6 };
+enum { VARIANTS = 6, TWICE = VARIANTS, BEFORE = 240 /* a multiple of all disp_units */ };
 static const int items_of[] = {1, 2, 3, 4, 6, 8, 12, 24};
 enum { GROUPS = sizeof(items_of) / sizeof(items_of[0]) };
 
 const int base_bytes[BASES] = {1, 4, 8};
 static MPI_Datatype base_type[BASES];
-static struct layout basic[BASES], pool[BASES][GROUPS][VARIANTS];
+static struct layout basic[BASES], pool[BASES][GROUPS][VARIANTS + 1];
 
 static void add_block(struct layout *l, size_t at, size_t bytes)
 {
@@ -45,9 +45,11 @@ static void make_vector(struct layout *l, size_t one, rng_t *rng)
     l->extent = ((n - 1) * stride + len) * one;
 }
 
-/* Blocks in any order, with a gap at the front. */
-static void make_indexed(struct layout *l, size_t one, rng_t *rng)
+/* Blocks in any order, with a gap at the front; before the address, or some of them more than once.
+ */
+static void make_indexed(struct layout *l, size_t one, bool before, bool twice, rng_t *rng)
 {
+    MPI_Aint bytes[24];
     int len[24], at[24], n = 0, place = (int) rng_below(rng, 4), low;
     size_t end = 0;
 
@@ -64,14 +66,23 @@ static void make_indexed(struct layout *l, size_t one, rng_t *rng)
         len[i] = len[j];
         len[j] = u;
     }
-    OK(MPI_Type_indexed(n, len, at, base_type[l->base], &l->type));
+    for (int i = 1; twice && i < n; i += 2) {
+        at[i] = at[i - 1];
+    }
+    l->before = before ? BEFORE : 0;
     low = at[0];
     for (int i = 0; i < n; ++i) {
+        bytes[i] = (MPI_Aint) (at[i] * one) - (MPI_Aint) l->before;
         add_block(l, at[i] * one, len[i] * one);
         low = at[i] < low ? at[i] : low;
         end = (at[i] + len[i]) * one > end ? (at[i] + len[i]) * one : end;
     }
     l->extent = end - low * one;
+    if (before) {
+        OK(MPI_Type_create_hindexed(n, len, bytes, base_type[l->base], &l->type));
+    } else {
+        OK(MPI_Type_indexed(n, len, at, base_type[l->base], &l->type));
+    }
 }
 
 /* One element at a time, far apart: a resized base type or a resized structure. */
@@ -83,7 +94,7 @@ static void make_resized(struct layout *l, size_t one, rng_t *rng)
     MPI_Aint extent = (l->items + 2 + rng_below(rng, 5)) * one;
 
     OK(MPI_Type_create_struct(lens[1] ? 2 : 1, lens, at, types, &inner));
-    OK(MPI_Type_create_resized(inner, 0, extent, &l->type));
+    OK(MPI_Type_create_resized(inner, -(MPI_Aint) (rng_below(rng, 3) * one), extent, &l->type));
     OK(MPI_Type_free(&inner));
     add_block(l, 0, lens[0] * one);
     if (lens[1]) {
@@ -122,7 +133,8 @@ static void make(struct layout *l, int base, int items, int variant, rng_t *rng)
         break;
     case 2:
     case 3:
-        make_indexed(l, one, rng);
+    case TWICE:
+        make_indexed(l, one, 3 == variant, TWICE == variant, rng);
         break;
     case 4:
         make_resized(l, one, rng);
@@ -153,7 +165,7 @@ void layout_init(void)
         basic[b].extent = base_bytes[b];
         add_block(&basic[b], 0, base_bytes[b]);
         for (int g = 0; g < GROUPS; ++g) {
-            for (int v = 0; v < VARIANTS; ++v) {
+            for (int v = 0; v <= VARIANTS; ++v) {
                 make(&pool[b][g][v], b, items_of[g], v, &rng);
             }
         }
@@ -165,7 +177,7 @@ void layout_finish(void)
     for (int b = 0; b < BASES; ++b) {
         free(basic[b].block);
         for (int g = 0; g < GROUPS; ++g) {
-            for (int v = 0; v < VARIANTS; ++v) {
+            for (int v = 0; v <= VARIANTS; ++v) {
                 OK(MPI_Type_free(&pool[b][g][v].type));
                 free(pool[b][g][v].block);
             }
@@ -189,9 +201,9 @@ const struct layout *layout_pick(rng_t *rng, int base, int items)
     return &basic[base];
 }
 
-const struct layout *layout_any(rng_t *rng, int base)
+const struct layout *layout_any(rng_t *rng, int base, bool twice)
 {
-    return &pool[base][rng_below(rng, GROUPS)][rng_below(rng, VARIANTS)];
+    return &pool[base][rng_below(rng, GROUPS)][rng_below(rng, VARIANTS + twice)];
 }
 
 size_t layout_bytes(const struct layout *l, int count)

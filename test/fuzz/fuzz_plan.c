@@ -118,6 +118,7 @@ void plan_round(struct window *w, int round)
     w->goes_on = !plan_ends_life(w, round) && plan_sync(w, round + 1) == w->sync;
     w->read_only = rng_chance(&rng, 25);
     w->exclusive = rng_chance(&rng, 50);
+    w->stores = rng_chance(&rng, 40);
     for (int o = 0; o < fuzz_size; ++o) {
         for (int t = 0; t < fuzz_size; ++t) {
             w->group[o][t] = rng_chance(&rng, o == t ? 20 : 65);
@@ -230,6 +231,12 @@ static bool place(rng_t *rng, size_t low, size_t high, size_t span, size_t step,
     return true;
 }
 
+/* Changes the rank's own memory, not through a displacement. */
+static bool is_local(enum write_kind kind)
+{
+    return STORE == kind || GET_HERE == kind;
+}
+
 static bool choose_shape(rng_t *rng, struct write *w, size_t low, size_t high)
 {
     size_t unit = windows[w->window].part[w->target].unit;
@@ -240,11 +247,11 @@ static bool choose_shape(rng_t *rng, struct write *w, size_t low, size_t high)
         w->origin = w->there = layout_basic(base);
         w->count = FETCH_OP == w->kind || SWAP == w->kind ? 1 : 1 + (int) rng_below(rng, 8);
         w->op = (int) rng_below(rng, GET_ACC == w->kind || FETCH_OP == w->kind ? OPS : OP_NO_OP);
-    } else if (STORE == w->kind) {
+    } else if (STORE == w->kind || GET_HERE == w->kind) {
         w->origin = w->there = layout_basic(BASE_BYTE);
-        w->count = (int) rng_size(rng, 200);
+        w->count = (int) rng_size(rng, STORE == w->kind ? 200 : 64);
     } else if (rng_chance(rng, 40) && !without(WITHOUT_TYPES)) {
-        w->there = layout_any(rng, base);
+        w->there = layout_any(rng, base, false);
         w->count = (int) rng_below(rng, 4);
     } else {
         w->there = layout_basic(base);
@@ -257,7 +264,7 @@ static bool choose_shape(rng_t *rng, struct write *w, size_t low, size_t high)
     }
     w->origin_count = w->there->items * w->count / w->origin->items;
     return place(rng, low, high, layout_span(w->there, w->count),
-                 common_multiple(STORE == w->kind ? 1 : unit, base_bytes[w->there->base]), &w->at);
+                 common_multiple(is_local(w->kind) ? 1 : unit, base_bytes[w->there->base]), &w->at);
 }
 
 struct fresh {
@@ -301,6 +308,7 @@ static bool is_left_out(enum write_kind kind)
     case RPUT:
         return without(WITHOUT_PUTS);
     case STORE:
+    case GET_HERE:
         return false;
     case ACC:
     case RACC:
@@ -311,6 +319,24 @@ static bool is_left_out(enum write_kind kind)
     default:
         return without(WITHOUT_ATOMICS);
     }
+}
+
+/* Bytes that nobody writes in this round, for a GET_HERE. */
+static bool choose_source(rng_t *rng, int rank, struct write *w)
+{
+    const struct window *win = &windows[w->window];
+    const struct part *p;
+    int b;
+
+    w->source = (int) rng_below(rng, fuzz_size);
+    p = &win->part[w->source];
+    if (p->bytes < BLOCK || (SYNC_PSCW == win->sync && !win->group[rank][w->source])) {
+        return false;
+    }
+    b = (int) rng_below(rng, (uint32_t) (p->bytes / BLOCK));
+    return p->owner[b] < 0
+           && place(rng, (size_t) b * BLOCK, (size_t) (b + 1) * BLOCK, w->count, p->unit,
+                    &w->source_at);
 }
 
 static bool choose_write(rng_t *rng, int actor, int round, struct write *w)
@@ -337,10 +363,10 @@ static bool choose_write(rng_t *rng, int actor, int round, struct write *w)
     }
     high = high < p->bytes ? high : p->bytes;
 
-    if (w->target == rank && percent < 30) {
-        w->kind = STORE;
+    if (w->target == rank && percent < 50) {
+        w->kind = percent < 25 || SYNC_LOCK == win->sync ? STORE : GET_HERE;
     } else {
-        static const int upto[WRITE_KINDS] = {40, 55, 55, 65, 70, 78, 83, 93, 100};
+        static const int upto[WRITE_KINDS] = {40, 55, 55, 55, 65, 70, 78, 83, 93, 100};
         for (w->kind = PUT; percent >= upto[w->kind]; ++w->kind) {
         }
         if ((!is_passive(win->sync) || without(WITHOUT_REQUESTS))
@@ -348,10 +374,10 @@ static bool choose_write(rng_t *rng, int actor, int round, struct write *w)
             --w->kind;
         }
     }
-    if (is_left_out(w->kind)) {
+    if (is_left_out(w->kind) || (is_local(w->kind) && !win->stores)) {
         return false;
     }
-    if (!choose_shape(rng, w, low, high)) {
+    if (!choose_shape(rng, w, low, high) || (GET_HERE == w->kind && !choose_source(rng, rank, w))) {
         return false;
     }
     if (!is_passive(win->sync)) {
@@ -370,6 +396,10 @@ int plan_script(int actor, int round, struct write *script)
     rng_t rng = rng_make(FOR_SCRIPT, actor, round);
     int wanted = (int) rng_below(&rng, (uint32_t) options.per_round / 2), n = 0;
 
+    if (rng_chance(&rng, 35)) {
+        return 0; /* whoever only reads needs the fewest synchronisations */
+    }
+
     for (int i = 0; i < wanted && n < MAX_SCRIPT; ++i) {
         bool found = false;
         for (int try = 0; try < 4 && !found; ++try) {
@@ -386,6 +416,10 @@ void plan_data(const struct write *w, uint8_t *packed)
     size_t bytes = layout_bytes(w->there, w->count);
     rng_t rng = {w->salt};
 
+    if (GET_HERE == w->kind) {
+        memcpy(packed, windows[w->window].part[w->source].now + w->source_at, bytes);
+        return;
+    }
     for (size_t i = 0; i < bytes; i += 8) {
         uint64_t v = rng_next(&rng);
         memcpy(packed + i, &v, bytes - i < 8 ? bytes - i : 8);

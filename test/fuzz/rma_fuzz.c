@@ -55,6 +55,7 @@ static void usage(void)
          "  --window-bytes=N   largest part of a window\n"
          "  --get-bytes=N      largest get\n"
          "  --info=KEY=VALUE   one more info key for every window; may be repeated\n"
+         "  --changes          change info keys in the middle of everything\n"
          "  --flush-each       complete the operations of each target by a flush of that target\n"
          "  --without=LIST     of requests (but "
          "rget),rgets,accumulates,get_accumulates,atomics,puts,types\n"
@@ -81,23 +82,13 @@ static void parse(int argc, char **argv)
 {
     static const char *const memories[] = {"both", "create", "allocate"};
     static const char *const breaks[] = {"nothing", "model", "foreign"};
-    static const struct option known[] = {{"seed", 1, NULL, 's'},
-                                          {"ops", 1, NULL, 'o'},
-                                          {"per-round", 1, NULL, 'p'},
-                                          {"mode", 1, NULL, 'm'},
-                                          {"scope-flush", 0, NULL, 'f'},
-                                          {"threads", 1, NULL, 't'},
-                                          {"windows", 1, NULL, 'w'},
-                                          {"memory", 1, NULL, 'y'},
-                                          {"sync", 1, NULL, 'k'},
-                                          {"window-bytes", 1, NULL, 'b'},
-                                          {"get-bytes", 1, NULL, 'g'},
-                                          {"info", 1, NULL, 'i'},
-                                          {"flush-each", 0, NULL, 'e'},
-                                          {"without", 1, NULL, 'u'},
-                                          {"break", 1, NULL, 'x'},
-                                          {"help", 0, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option known[] = {
+        {"seed", 1, NULL, 's'},         {"ops", 1, NULL, 'o'},         {"per-round", 1, NULL, 'p'},
+        {"mode", 1, NULL, 'm'},         {"scope-flush", 0, NULL, 'f'}, {"threads", 1, NULL, 't'},
+        {"windows", 1, NULL, 'w'},      {"memory", 1, NULL, 'y'},      {"sync", 1, NULL, 'k'},
+        {"window-bytes", 1, NULL, 'b'}, {"get-bytes", 1, NULL, 'g'},   {"info", 1, NULL, 'i'},
+        {"changes", 0, NULL, 'c'},      {"flush-each", 0, NULL, 'e'},  {"without", 1, NULL, 'u'},
+        {"break", 1, NULL, 'x'},        {"help", 0, NULL, 'h'},        {NULL, 0, NULL, 0}};
     int c;
 
     while ((c = getopt_long(argc, argv, "", known, NULL)) >= 0) {
@@ -144,6 +135,9 @@ static void parse(int argc, char **argv)
                 exit(2);
             }
             info_keys[info_key_count++] = optarg;
+            break;
+        case 'c':
+            options.changes = true;
             break;
         case 'e':
             options.flush_each = true;
@@ -207,7 +201,9 @@ static void make_window(struct window *w)
     }
     OK(MPI_Info_free(&info));
     OK(MPI_Win_set_errhandler(w->win, MPI_ERRORS_RETURN));
-    memcpy(w->base, mine->now, mine->bytes);
+    if (mine->bytes > 0) {
+        memcpy(w->base, mine->now, mine->bytes);
+    }
     counters_open(w->index);
     for (int i = 0; i < options.threads; ++i) {
         actor_new_window(actors[i], w->index);
@@ -221,7 +217,7 @@ static void free_window(struct window *w)
 
     counters_close(w->index);
     OK(MPI_Barrier(MPI_COMM_WORLD));
-    if (0 != memcmp(w->base, mine->now, mine->bytes)) {
+    if (mine->bytes > 0 && 0 != memcmp(w->base, mine->now, mine->bytes)) {
         fprintf(stderr, "rma_fuzz: rank %d: the memory of window %d is not what was written\n",
                 fuzz_rank, w->index);
         MPI_Abort(MPI_COMM_WORLD, 1);
@@ -241,8 +237,12 @@ static void invalidate(struct window *w)
     OK(MPI_Info_free(&info));
 }
 
+/* Bytes have new owners. What is kept of them must be forgotten, where MPI's rules do not say so by
+ * an invalidation, or, in mode mixed, by another mode. */
 static void new_era(struct window *w)
 {
+    int before = w->mode;
+
     ++w->era;
     plan_owners(w);
     if (MODE_MIXED == options.mode) {
@@ -255,7 +255,8 @@ static void new_era(struct window *w)
         OK(MPI_Win_set_info(w->win, info));
         OK(MPI_Info_free(&info));
     }
-    if (MODE_USER == w->mode || (MODE_ALWAYS == w->mode && MODE_MIXED == options.mode)) {
+    if (MODE_USER == options.mode || (MODE_MIXED == options.mode && before == w->mode)
+        || (MODE_MIXED == options.mode && options.changes)) {
         invalidate(w);
     }
 }
