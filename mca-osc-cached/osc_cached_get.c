@@ -530,14 +530,6 @@ __opal_attribute_noinline__ static int cached_get(void *origin_addr, int origin_
 {
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
 
-    if (window->quick
-        && !osc_cached_profit_looks(&window->peers[target].profit, (uint64_t) target_disp)) {
-        /* not even counted as outstanding; then every flush goes to the inner component */
-        ompi_osc_cached_count(window, OSC_CACHED_STAT_gets);
-        window->peers[target].loose = window->loose = true;
-        return window->inner.osc_get(origin_addr, origin_count, origin_dt, target, target_disp,
-                                     target_count, target_dt, win);
-    }
     if (OPAL_LIKELY(window->plain)
         && is_plain_hit(window, origin_addr, origin_count, origin_dt, target, target_disp,
                         target_count, target_dt)) {
@@ -555,9 +547,18 @@ int ompi_osc_cached_get(void *origin_addr, int origin_count, struct ompi_datatyp
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_known(win);
     ompi_osc_base_module_get_fn_t next = cached_get;
 
-    if (OPAL_LIKELY(NULL != window) && window->direct) {
-        ompi_osc_cached_count(window, OSC_CACHED_STAT_gets);
-        next = window->inner.osc_get;
+    if (OPAL_LIKELY(NULL != window)) {
+        if (window->direct) {
+            ompi_osc_cached_count(window, OSC_CACHED_STAT_gets);
+            next = window->inner.osc_get;
+        } else if (window->quick
+                   && !osc_cached_profit_looks(&window->peers[target].profit,
+                                               (uint64_t) target_disp)) {
+            /* not even counted as outstanding; then every flush goes to the inner component */
+            ompi_osc_cached_count(window, OSC_CACHED_STAT_gets);
+            window->peers[target].loose = window->loose = true;
+            next = window->inner.osc_get;
+        }
     }
     return next(origin_addr, origin_count, origin_dt, target, target_disp, target_count, target_dt,
                 win);
