@@ -492,8 +492,7 @@ static inline bool is_plain_hit(ompi_osc_cached_window_t *window, void *origin_a
     }
     key.address =
         (uint64_t) target_disp * unit_of(window, target) + (uint64_t) target_dt->super.true_lb;
-    entry =
-        osc_cached_cache_find(cache, &peer->cache, key, osc_cached_index_hash(&cache->index, key));
+    entry = osc_cached_cache_find_again(cache, &peer->cache, key);
     if (NULL == entry || OSC_CACHED_ENTRY_CACHED != entry->state || entry->bytes < bytes
         || ompi_osc_cached_is_exposed(buffer, bytes)) {
         return false;

@@ -152,6 +152,8 @@ static inline void view_entry(void *context, uint32_t number, osc_cached_evict_v
     view->victim = osc_cached_cache_is_dead(cache, entry) ? OSC_CACHED_VICTIM_FIRST
                                                           : OSC_CACHED_VICTIM_BY_SCORE;
     view->last = entry->last;
+    /* read when this one is the victim */
+    __builtin_prefetch(&cache->storage.regions[entry->region], 1);
     /* without a hole there is none next to it: one line of memory less to look at */
     view->adjacent = (0 == osc_cached_storage_num_holes(&cache->storage))
                          ? 0

@@ -185,6 +185,7 @@ typedef struct {
     uint32_t seen_size;    /**< a power of two, or 0 */
     bool strict;           /**< admission is at work */
     uint64_t reserved;     /**< bytes of the budget */
+    uint32_t memo[256];    /**< entries found lately, by address: see osc_cached_cache_find_again */
     uint64_t evictions;    /**< entries that left for others */
     uint64_t resizes;      /**< of index and storage */
     /** since the last adaptation */
@@ -264,6 +265,30 @@ static inline osc_cached_entry_t *osc_cached_cache_find(const osc_cached_cache_t
         return NULL;
     }
     return &cache->entries[number];
+}
+
+/**
+ * The same, asking first the entry that was found when the same address was asked for last: a key
+ * is compared in half the time that the index takes.
+ */
+static inline osc_cached_entry_t *osc_cached_cache_find_again(osc_cached_cache_t *cache,
+                                                              const osc_cached_target_t *target,
+                                                              osc_cached_key_t key)
+{
+    uint32_t *memo = &cache->memo[(key.address ^ key.address >> 8) / 8 % 256];
+    osc_cached_entry_t *entry = cache->entries + *memo;
+
+    /* numbers may be out of date, but only a whole match is believed */
+    if (*memo < cache->num_fresh && osc_cached_cache_match(cache->entries, *memo, key)
+        && entry->stamp == osc_cached_cache_stamp(cache, target)
+        && OSC_CACHED_ENTRY_CACHED == entry->state) {
+        return entry;
+    }
+    entry = osc_cached_cache_find(cache, target, key, osc_cached_index_hash(&cache->index, key));
+    if (NULL != entry) {
+        *memo = (uint32_t) (entry - cache->entries);
+    }
+    return entry;
 }
 
 /** Copy the first bytes of an entry to a buffer. */

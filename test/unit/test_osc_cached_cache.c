@@ -1742,6 +1742,12 @@ static void model_get(model_t *m, uint32_t number, size_t bytes)
     osc_cached_access_t access;
 
     op->sequence = ++f->sequence;
+    if (f->c.open) {
+        /* the memo never finds what the index does not */
+        assert_ptr_equal(osc_cached_cache_find(&f->c, &f->targets[key.target], key,
+                                               osc_cached_index_hash(&f->c.index, key)),
+                         osc_cached_cache_find_again(&f->c, &f->targets[key.target], key));
+    }
     access = osc_cached_cache_get(&f->c, &f->targets[key.target], key,
                                   osc_cached_index_hash(&f->c.index, key), &op->buffer, bytes,
                                   op->sequence, &have);
