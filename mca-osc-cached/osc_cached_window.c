@@ -178,7 +178,9 @@ void ompi_osc_cached_window_destroy(ompi_osc_cached_window_t *window)
     opal_mutex_unlock(&lock);
     if (window->cacheable) {
         ompi_osc_cached_rget_forget(window);
-        for (int i = 0; i < ompi_group_size(window->win->w_group); ++i) {
+        /* only then was a target's shadow made: do not look at those that were never used */
+        for (int i = 0;
+             0 < ompi_osc_cached_numbers.verify && i < ompi_group_size(window->win->w_group); ++i) {
             ompi_osc_cached_verify_forget(&window->peers[i]);
         }
         osc_cached_cache_destroy(&window->cache);
