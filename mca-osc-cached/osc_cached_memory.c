@@ -22,6 +22,9 @@
 #if OMPI_MAJOR_VERSION >= 5
 #include "opal/mca/accelerator/accelerator.h"
 #include "opal/mca/accelerator/base/base.h"
+/* unknown to earlier releases, which must be able to load this component: it tells what is wrong */
+#pragma weak opal_accelerator
+#pragma weak opal_accelerator_base_selected_component
 #endif
 #include "opal/util/proc.h"
 
