@@ -39,6 +39,7 @@ void osc_cached_profit_decide(osc_cached_profit_t *profit, const osc_cached_prof
         (uint64_t) (profit->looked - profit->hits) * ((uint64_t) costs->miss_ns + costs->copy_ns);
 
     profit->more = 0;
+    profit->decided = true;
     if (0 < profit->timed && OSC_CACHED_CHEAP != profit->state) {
         if (OSC_CACHED_WATCHED == profit->state) {
             if (saved < spent && (uint64_t) profit->looked * profit->get_ns < 64 * spent) {

@@ -15,14 +15,15 @@
  * What things cost is followed near the lower quartile of the measured ones: a process that
  * loses its core for a moment makes some of them a thousand times longer, never shorter.
  *
- * After each round of looked-up gets the time that hits saved is compared with the time that misses
- * cost. When more was lost than saved, and more than 1/64 of what the gets themselves cost, only a
- * sample of the keys stays in the cache. A sample by keys, not by time, sees every reuse of its
- * keys, however far apart, so it tells when the program has begun to reuse its data. The longer
- * that does not happen, the smaller the sample. The first round after that is as long as the sample
- * was, counted in all gets: the data that is reused must have the time to come into the cache. Each
- * change from WATCHED to SAMPLED doubles the gets that the next sample must see, so that a program
- * at the break-even point does not go to and fro.
+ * At first a cache is empty: nothing is decided before it had the chance to fill. After each round
+ * of looked-up gets the time that hits saved is compared with the time that misses cost. When more
+ * was lost than saved, and more than 1/64 of what the gets themselves cost, only a sample of the
+ * keys stays in the cache. A sample by keys, not by time, sees every reuse of its keys, however far
+ * apart, so it tells when the program has begun to reuse its data. The longer that does not happen,
+ * the smaller the sample. The first round after that is as long as the sample was, counted in all
+ * gets: the data that is reused must have the time to come into the cache. Each change from WATCHED
+ * to SAMPLED doubles the gets that the next sample must see, so that a program at the break-even
+ * point does not go to and fro.
  */
 #ifndef OSC_CACHED_PROFIT_H
 #define OSC_CACHED_PROFIT_H
@@ -36,6 +37,7 @@ enum {
     OSC_CACHED_PROFIT_SAMPLE = 32,  /**< one place of these stays in the cache, at first */
     OSC_CACHED_PROFIT_RAREST = 5,   /**< rarer is at most this: one of 1024 */
     OSC_CACHED_PROFIT_ROUND = 512,  /**< looked-up gets between two decisions */
+    OSC_CACHED_PROFIT_GRACE = 8192, /**< looked-up gets before the first decision */
     OSC_CACHED_PROFIT_FIRST = 64,   /**< looked-up gets of the first sample */
     OSC_CACHED_PROFIT_LAST = 65536, /**< and of the longest */
     OSC_CACHED_PROFIT_TIMED = 4     /**< measured gets before a target may be called cheap */
@@ -51,6 +53,7 @@ typedef struct {
     uint32_t more;     /**< WATCHED: looked-up gets of this round beside ROUND */
     uint8_t state;     /**< osc_cached_profit_state_t */
     uint8_t rarer;     /**< SAMPLED: one place of SAMPLE times two to this power */
+    bool decided;      /**< once, at least */
 } osc_cached_profit_t;
 
 /** What our own work costs, measured by the owner. */
@@ -85,10 +88,13 @@ static inline bool osc_cached_profit_looks(const osc_cached_profit_t *profit, ui
 /** A get was looked up. @return whether it is time for osc_cached_profit_decide */
 static inline bool osc_cached_profit_count(osc_cached_profit_t *profit, bool hit)
 {
+    uint32_t round = profit->patience;
+
+    if (OSC_CACHED_WATCHED == profit->state) {
+        round = profit->decided ? OSC_CACHED_PROFIT_ROUND + profit->more : OSC_CACHED_PROFIT_GRACE;
+    }
     profit->hits += hit;
-    return ++profit->looked >= ((OSC_CACHED_WATCHED == profit->state)
-                                    ? OSC_CACHED_PROFIT_ROUND + profit->more
-                                    : profit->patience);
+    return round <= ++profit->looked;
 }
 
 /** Nanoseconds that the hits of this round have saved. */

@@ -101,6 +101,18 @@ static void test_no_reuse_is_sampled(void **state)
     assert_in_range(run(&profit, 1000000, 0), 1, 1000000 / 256); /* less and less */
 }
 
+/* The paper's micro-benchmark: 1000 different gets at first, and then they come again. */
+static void test_an_empty_cache_may_fill(void **state)
+{
+    osc_cached_profit_t profit = {0};
+
+    (void) state;
+    osc_cached_profit_timed(&profit, 1000);
+    assert_int_equal(1000, run(&profit, 1000, 0));
+    assert_int_equal(3000, run(&profit, 3000, 1000));
+    assert_int_equal(OSC_CACHED_WATCHED, profit.state);
+}
+
 /* Over a slow network a useless lookup is below the noise: everything stays watched. */
 static void test_slow_network_stays_watched(void **state)
 {
@@ -210,6 +222,7 @@ int main(void)
         cmocka_unit_test(test_first_get_does_not_count),
         cmocka_unit_test(test_follows_a_change),
         cmocka_unit_test(test_no_reuse_is_sampled),
+        cmocka_unit_test(test_an_empty_cache_may_fill),
         cmocka_unit_test(test_slow_network_stays_watched),
         cmocka_unit_test(test_comes_back_when_data_is_reused),
         cmocka_unit_test(test_long_rounds_come_back),
