@@ -495,10 +495,14 @@ static inline bool may_stay_local(const ompi_osc_cached_window_t *window)
 static int flush_one(ompi_osc_cached_window_t *window, int target, bool at_target,
                      ompi_osc_base_module_flush_fn_t inner)
 {
-    ompi_osc_cached_peer_t *peer = &window->peers[target];
+    ompi_osc_cached_peer_t *peer;
     uint64_t sequence, begin = 0;
     int ret;
 
+    if (0 > target) {
+        return inner(target, window->win); /* MPI_PROC_NULL */
+    }
+    peer = &window->peers[target];
     ompi_osc_cached_window_lock(window);
     sequence = window->sequence;
     if (may_stay_local(window) && (window->everyone | peer->accessible) && !peer->loose
@@ -580,11 +584,12 @@ static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
 #define STAYS_ALL(window) \
     (window->plain_flush && window->everyone && NULL == window->busy && !window->loose)
 
-/* the flush of gets that were passed through, the same */
-#define PASSES_TARGET(window)                                    \
-    (window->plain_flush && !window->peers[target].busy          \
-     && OSC_CACHED_WATCHED != window->peers[target].profit.state \
-     && 0 != ++window->peers[target].batches % PASSED_SYNCS)
+/* the flush of gets that were passed through, the same; and of MPI_PROC_NULL */
+#define PASSES_TARGET(window)                                        \
+    (0 > target                                                      \
+     || (window->plain_flush && !window->peers[target].busy          \
+         && OSC_CACHED_WATCHED != window->peers[target].profit.state \
+         && 0 != ++window->peers[target].batches % PASSED_SYNCS))
 #define PASSES_ALL(window)                                        \
     (window->plain_flush && NULL == window->busy && window->loose \
      && 0 != ++window->passed_syncs % PASSED_SYNCS)
