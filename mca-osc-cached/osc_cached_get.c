@@ -11,8 +11,7 @@
  *     partial hit                            the first bytes copied, the inner get fetches the rest
  *     miss                                   inner get first, then the cache's work while it flies
  *
- * The inner functions are called without the window's lock: they may make progress, and progress
- * may complete an MPI_Rget, which takes the lock.
+ * The inner functions are called without the window's lock: they may take long, and make progress.
  */
 
 #include "ompi_config.h"

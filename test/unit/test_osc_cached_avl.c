@@ -11,6 +11,7 @@
 
 #include "osc_cached_alloc.h"
 #include "osc_cached_avl.h"
+#include "osc_cached_test_random.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,23 +28,6 @@ typedef struct {
 } owner_t;
 
 static owner_t owners[NODES];
-
-/* xorshift64*: small, and the same everywhere. */
-static uint32_t random_below(uint64_t *state, uint32_t below)
-{
-    *state ^= *state >> 12;
-    *state ^= *state << 25;
-    *state ^= *state >> 27;
-    return (uint32_t) (((*state * UINT64_C(2685821657736338717)) >> 33) % below);
-}
-
-static uint64_t seed_get(uint64_t fallback)
-{
-    const char *text = getenv("OSC_CACHED_SEED");
-    uint64_t seed = (NULL != text) ? strtoull(text, NULL, 0) : fallback;
-
-    return (0 != seed) ? seed : 1; /* 0 is xorshift's fixed point */
-}
 
 static void begin(osc_cached_avl_t *tree)
 {

@@ -14,29 +14,13 @@
 #include <cmocka.h>
 
 #include "osc_cached_cache.h"
+#include "osc_cached_test_random.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { TARGETS = 3, BYTES_MAX = 8192, KEYS_MAX = 4096, OPS_MAX = 300, SEGMENTS_MAX = 8 };
-
-/* xorshift64*: small, and the same everywhere. */
-static uint32_t random_below(uint64_t *state, uint32_t below)
-{
-    *state ^= *state >> 12;
-    *state ^= *state << 25;
-    *state ^= *state >> 27;
-    return (uint32_t) (((*state * UINT64_C(2685821657736338717)) >> 33) % below);
-}
-
-static uint64_t seed_get(uint64_t fallback)
-{
-    const char *text = getenv("OSC_CACHED_SEED");
-    uint64_t seed = (NULL != text) ? strtoull(text, NULL, 0) : fallback;
-
-    return (0 != seed) ? seed : 1; /* 0 is xorshift's fixed point */
-}
 
 /* An allocator that counts, checks sizes, and fails at the Nth request or from it on. */
 typedef struct {

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "osc_cached_storage.h"
+#include "osc_cached_test_random.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,23 +78,6 @@ static void test_alloc_put(void *context, void *memory, size_t bytes)
     alloc->blocks[i].memory = NULL;
     --alloc->in_use;
     free(memory);
-}
-
-/* xorshift64*: small, and the same everywhere. */
-static uint32_t random_below(uint64_t *state, uint32_t below)
-{
-    *state ^= *state >> 12;
-    *state ^= *state << 25;
-    *state ^= *state >> 27;
-    return (uint32_t) (((*state * UINT64_C(2685821657736338717)) >> 33) % below);
-}
-
-static uint64_t seed_get(uint64_t fallback)
-{
-    const char *text = getenv("OSC_CACHED_SEED");
-    uint64_t seed = (NULL != text) ? strtoull(text, NULL, 0) : fallback;
-
-    return (0 != seed) ? seed : 1; /* 0 is xorshift's fixed point */
 }
 
 typedef struct {

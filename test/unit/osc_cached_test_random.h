@@ -1,0 +1,31 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Random numbers of the tests of osc/cached's core, and their seed.
+ */
+#ifndef OSC_CACHED_TEST_RANDOM_H
+#define OSC_CACHED_TEST_RANDOM_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+/* xorshift64*: small, and the same everywhere. */
+static uint32_t random_below(uint64_t *state, uint32_t below)
+{
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    return (uint32_t) (((*state * UINT64_C(2685821657736338717)) >> 33) % below);
+}
+
+static uint64_t seed_get(uint64_t fallback)
+{
+    const char *text = getenv("OSC_CACHED_SEED");
+    uint64_t seed = (NULL != text) ? strtoull(text, NULL, 0) : fallback;
+
+    return (0 != seed) ? seed : 1; /* 0 is xorshift's fixed point */
+}
+
+#endif /* OSC_CACHED_TEST_RANDOM_H */
