@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "counters.h"
+#include "writes.h"
 
 enum { N = 16, WAYS = 9 };
 
@@ -21,48 +22,18 @@ static long fetch(MPI_Win win, int t, int at)
 
 static void write_one(MPI_Win win, int way, int t, int at, long now, long next)
 {
-    long got = -1, delta = next - now;
-    MPI_Request req = MPI_REQUEST_NULL;
+    long got = -1, pair[2] = {next, 1000 * t + at + 3};
 
-    switch (way) {
-    case 0:
-        OK(MPI_Put(&next, 1, MPI_LONG, t, at, 1, MPI_LONG, win));
-        break;
-    case 1:
-        OK(MPI_Rput(&next, 1, MPI_LONG, t, at, 1, MPI_LONG, win, &req));
-        break;
-    case 2:
-        OK(MPI_Accumulate(&delta, 1, MPI_LONG, t, at, 1, MPI_LONG, MPI_SUM, win));
-        break;
-    case 3:
-        OK(MPI_Raccumulate(&delta, 1, MPI_LONG, t, at, 1, MPI_LONG, MPI_SUM, win, &req));
-        break;
-    case 4:
-        OK(MPI_Get_accumulate(&next, 1, MPI_LONG, &got, 1, MPI_LONG, t, at, 1, MPI_LONG,
-                              MPI_REPLACE, win));
-        break;
-    case 5:
-        OK(MPI_Rget_accumulate(&delta, 1, MPI_LONG, &got, 1, MPI_LONG, t, at, 1, MPI_LONG, MPI_SUM,
-                               win, &req));
-        break;
-    case 6:
-        OK(MPI_Fetch_and_op(&delta, &got, MPI_LONG, t, at, MPI_SUM, win));
-        break;
-    case 7:
-        OK(MPI_Compare_and_swap(&next, &now, &got, MPI_LONG, t, at, win));
-        break;
-    case 8: /* through a datatype with gaps, around the word */
-    {
-        long pair[2] = {next, 1000 * t + at + 3};
+    if (way < WRITE_WAYS) {
+        write_issue(win, way, t, at, now, next, &got);
+    } else { /* through a datatype with gaps, around the word */
         MPI_Datatype vector;
+
         OK(MPI_Type_vector(2, 1, 3, MPI_LONG, &vector));
         OK(MPI_Type_commit(&vector));
         OK(MPI_Put(pair, 2, MPI_LONG, t, at, 1, vector, win));
         OK(MPI_Type_free(&vector));
-        break;
     }
-    }
-    OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
     OK(MPI_Win_flush(t, win));
 }
 

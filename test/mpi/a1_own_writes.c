@@ -12,46 +12,17 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "test.h"
+#include "writes.h"
 
-enum { N = 64, WAYS = 8 };
+enum { N = 64, WAYS = WRITE_WAYS };
 
 static void write_one(MPI_Win win, int way, int t, int at, long now, long next)
 {
-    long got = -1, delta = next - now;
-    MPI_Request req = MPI_REQUEST_NULL;
+    long got = -1;
 
-    switch (way) {
-    case 0:
-        OK(MPI_Put(&next, 1, MPI_LONG, t, at, 1, MPI_LONG, win));
-        break;
-    case 1:
-        OK(MPI_Rput(&next, 1, MPI_LONG, t, at, 1, MPI_LONG, win, &req));
-        break;
-    case 2:
-        OK(MPI_Accumulate(&delta, 1, MPI_LONG, t, at, 1, MPI_LONG, MPI_SUM, win));
-        break;
-    case 3:
-        OK(MPI_Raccumulate(&delta, 1, MPI_LONG, t, at, 1, MPI_LONG, MPI_SUM, win, &req));
-        break;
-    case 4:
-        OK(MPI_Get_accumulate(&next, 1, MPI_LONG, &got, 1, MPI_LONG, t, at, 1, MPI_LONG,
-                              MPI_REPLACE, win));
-        break;
-    case 5:
-        OK(MPI_Rget_accumulate(&delta, 1, MPI_LONG, &got, 1, MPI_LONG, t, at, 1, MPI_LONG, MPI_SUM,
-                               win, &req));
-        break;
-    case 6:
-        OK(MPI_Fetch_and_op(&delta, &got, MPI_LONG, t, at, MPI_SUM, win));
-        break;
-    case 7:
-        OK(MPI_Compare_and_swap(&next, &now, &got, MPI_LONG, t, at, win));
-        break;
-    }
-    OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
+    write_issue(win, way, t, at, now, next, &got);
     OK(MPI_Win_flush(t, win));
-    if (way >= 4) {
+    if (way >= WRITE_FETCHES) {
         CHECK(now == got, "way %d: fetched %ld, wanted %ld", way, got, now);
     }
 }
