@@ -9,25 +9,7 @@
  */
 #include "llamatch_queue.h"
 
-#include <stdlib.h>
-
 _Static_assert(sizeof(llamatch_node_t) <= LLAMATCH_LINE, "the node header must fit in one line");
-
-static void *libc_alloc(void *context, size_t alignment, size_t bytes)
-{
-    (void) context;
-    /* C11 wants a multiple of the alignment. */
-    return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-}
-
-static void libc_free(void *context, void *memory, size_t bytes)
-{
-    (void) context;
-    (void) bytes;
-    free(memory);
-}
-
-const llamatch_allocator_t llamatch_allocator_libc = {libc_alloc, libc_free, NULL};
 
 static size_t round_up(size_t value, size_t step)
 {

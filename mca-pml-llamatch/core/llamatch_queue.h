@@ -43,39 +43,20 @@
 #ifndef LLAMATCH_QUEUE_H
 #define LLAMATCH_QUEUE_H
 
+#include "llamatch_memory.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/** What a core function can report. A search that finds nothing is no error. */
-typedef enum {
-    LLAMATCH_OK = 0,
-    LLAMATCH_NOT_FOUND = 1,
-    LLAMATCH_ERR_NO_MEMORY = -1,
-    LLAMATCH_ERR_ARGUMENT = -2
-} llamatch_status_t;
 
 /** Wildcards. The glue asserts that MPI's own values are the same. */
 #define LLAMATCH_ANY_TAG (-1)
 #define LLAMATCH_ANY_SOURCE (-1)
 
-/** Bytes of a cache line; nodes are aligned to it and their header fills one. */
-#define LLAMATCH_LINE 64
-
 /** Entries per node: limits of what llamatch_nodes_init accepts, and the usual choice. */
 #define LLAMATCH_ENTRIES_MIN 2
 #define LLAMATCH_ENTRIES_MAX 512
 #define LLAMATCH_ENTRIES_DEFAULT 16 /* 16 tags of 4 bytes: one cache line per array */
-
-/** Where memory comes from. alloc returns NULL on failure; free gets the same size back. */
-typedef struct llamatch_allocator {
-    void *(*alloc)(void *context, size_t alignment, size_t bytes);
-    void (*free)(void *context, void *memory, size_t bytes);
-    void *context;
-} llamatch_allocator_t;
-
-/** aligned_alloc and free. */
-extern const llamatch_allocator_t llamatch_allocator_libc;
 
 typedef struct llamatch_slot {
     uint64_t seq; /**< position in the order of all entries of the owner */
