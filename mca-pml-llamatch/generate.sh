@@ -11,6 +11,9 @@
 #   OUTPUT_DIR/include/                       headers that an installed Open MPI lacks
 #   OUTPUT_DIR/generated.stamp, .list         what it was made from, and what was made
 #
+# With --clone only a second ob1 by the name of obclone is made, with ob1's own lists: the control of
+# the benchmarks.
+#
 # Only files whose contents change are written, each by a rename, and nothing is written at all
 # when the stamp says that the inputs are the same; an interrupted run is simply run again. The
 # source tree is only read.
@@ -21,9 +24,10 @@ export LC_ALL
 
 usage() {
     cat <<'END'
-Usage: generate.sh [--no-patch] OMPI_SOURCE_TREE OUTPUT_DIR
+Usage: generate.sh [--no-patch | --clone] OMPI_SOURCE_TREE OUTPUT_DIR
 
   --no-patch   only rename (to refresh a patch: edit a copy, diff -u the two)
+  --clone      only rename, to obclone
 END
 }
 
@@ -33,6 +37,7 @@ die() {
 }
 
 apply=yes
+name=llamatch
 case "${1-}" in
 -h | --help)
     usage
@@ -40,6 +45,11 @@ case "${1-}" in
     ;;
 --no-patch)
     apply=no
+    shift
+    ;;
+--clone)
+    apply=no
+    name=obclone
     shift
     ;;
 esac
@@ -50,6 +60,7 @@ fi
 tree=$1
 out=$2
 here=$(cd "$(dirname "$0")" && pwd)
+NAME=$(printf '%s\n' "$name" | tr '[:lower:]' '[:upper:]')
 ob1=$tree/ompi/mca/pml/ob1
 
 if [ ! -f "$tree/VERSION" ] || [ ! -f "$ob1/pml_ob1_recvfrag.c" ]; then
@@ -83,7 +94,7 @@ fi
 
 # The stamp holds a checksum of every input; equal stamps mean equal outputs.
 inputs() {
-    printf 'Open MPI %s.%s apply=%s\n' "$series" "$release" "$apply"
+    printf 'Open MPI %s.%s name=%s apply=%s\n' "$series" "$release" "$name" "$apply"
     for file in "$ob1"/pml_ob1*.[ch] "$ob1"/help-mpi-pml-ob1.txt "$here/generate.sh" \
         "$here/sources.am" "$here/help-mpi-pml-llamatch.txt"; do
         printf '%s ' "${file##*/}"
@@ -127,21 +138,25 @@ mkdir "$work" "$new"
 
 # 1. Rename. Includes by full path become plain ones: the sources no longer live in the tree. The
 # last two names are global without a prefix in 4.1, and would clash with ob1's in a static build.
-for file in "$ob1"/pml_ob1*.[ch]; do
-    name=$(printf '%s\n' "${file##*/}" | sed 's/ob1/llamatch/')
+# The clone of 5.0 also needs the header that says that there is no custom matching.
+mkdir "$new/custommatch"
+for file in "$ob1"/pml_ob1*.[ch] "$ob1"/custommatch/pml_ob1_custom_match.h; do
+    [ -f "$file" ] || continue
+    renamed=$(printf '%s\n' "${file#"$ob1"/}" | sed "s/ob1/$name/")
     sed -e 's|"ompi/mca/pml/ob1/|"|' \
-        -e 's/ob1/llamatch/g' -e 's/OB1/LLAMATCH/g' \
-        -e 's/^append_frag_to_ordered_list/ompi_pml_llamatch_&/' \
-        -e 's/\([^_a-z]\)append_frag_to_ordered_list/\1ompi_pml_llamatch_append_frag_to_ordered_list/g' \
-        -e 's/^check_cantmatch_for_match/ompi_pml_llamatch_&/' \
-        -e 's/\([^_a-z]\)check_cantmatch_for_match/\1ompi_pml_llamatch_check_cantmatch_for_match/g' \
-        "$file" >"$new/$name"
+        -e "s/ob1/$name/g" -e "s/OB1/$NAME/g" \
+        -e "s/^append_frag_to_ordered_list/ompi_pml_${name}_&/" \
+        -e "s/\\([^_a-z]\\)append_frag_to_ordered_list/\\1ompi_pml_${name}_append_frag_to_ordered_list/g" \
+        -e "s/^check_cantmatch_for_match/ompi_pml_${name}_&/" \
+        -e "s/\\([^_a-z]\\)check_cantmatch_for_match/\\1ompi_pml_${name}_check_cantmatch_for_match/g" \
+        "$file" >"$new/$renamed"
 done
+[ "$name" != llamatch ] || rm -rf "$new/custommatch"
 
 # 2. Are these the files we know? The CUDA file of 4.1 is not built (Debian has no CUDA there).
 list=llamatch_generated_$major$minor
 expected=$(sed -n -e "/^$list *=/,/[^\\\\]\$/s/.*\/\([a-z_]*\.c\).*/\1/p" "$here/sources.am" | sort)
-found=$(for file in "$new"/pml_llamatch*.c; do printf '%s\n' "${file##*/}"; done |
+found=$(for file in "$new/pml_$name"*.c; do printf '%s\n' "${file##*/}"; done |
     sed '/_cuda\.c$/d' | sort)
 if [ "$expected" != "$found" ] && [ "$apply" = yes ]; then
     die "pml/ob1 of Open MPI $series.$release has other files than expected; compare ompi/mca/pml/ob1 with $list in sources.am."
@@ -158,10 +173,10 @@ fi
 
 # 4. Help topics: ours, then ob1's (one file, because both go by the component's name).
 {
-    cat "$here/help-mpi-pml-llamatch.txt"
+    [ "$name" != llamatch ] || cat "$here/help-mpi-pml-llamatch.txt"
     printf '#\n# Topics of pml/ob1, from which this component is made:\n#\n'
-    sed -e 's/ob1/llamatch/g' -e 's/OB1/LLAMATCH/g' "$ob1/help-mpi-pml-ob1.txt"
-} >"$new/help-mpi-pml-llamatch.txt"
+    sed -e "s/ob1/$name/g" -e "s/OB1/$NAME/g" "$ob1/help-mpi-pml-ob1.txt"
+} >"$new/help-mpi-pml-$name.txt"
 
 # 5. Headers.
 printf '%s\n' "$headers" | while IFS=: read -r from to; do
@@ -180,7 +195,7 @@ while read -r file; do
         mv -f "$new/$file" "$out/$file"
     fi
 done <"$work/list"
-for old in "$out"/pml_llamatch*.[ch]; do
+for old in "$out/pml_$name"*.[ch]; do
     if [ -f "$old" ] && ! grep -qxF "./${old##*/}" "$work/list"; then
         rm -f "$old"
     fi
