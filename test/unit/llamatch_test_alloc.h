@@ -23,10 +23,16 @@ typedef struct {
     bool wrong_sizes; /* a block came back with another size */
 } test_alloc_t;
 
-/* The size is kept in front of the block; one line, so that the alignment stays. */
+/* Kept in the line in front of the memory. */
+typedef struct {
+    char *block;
+    size_t bytes;
+} test_alloc_head_t;
+
 static void *test_alloc_get(void *context, size_t alignment, size_t bytes)
 {
     test_alloc_t *alloc = context;
+    test_alloc_head_t *head;
     char *block;
 
     if (++alloc->requests == alloc->fail_at) {
@@ -36,7 +42,9 @@ static void *test_alloc_get(void *context, size_t alignment, size_t bytes)
     if (NULL == block) {
         abort();
     }
-    *(size_t *) block = bytes;
+    head = (test_alloc_head_t *) (block + alignment - LLAMATCH_LINE);
+    head->block = block;
+    head->bytes = bytes;
     ++alloc->in_use;
     alloc->bytes += bytes;
     return block + alignment;
@@ -45,14 +53,14 @@ static void *test_alloc_get(void *context, size_t alignment, size_t bytes)
 static void test_alloc_put(void *context, void *memory, size_t bytes)
 {
     test_alloc_t *alloc = context;
-    char *block = (char *) memory - LLAMATCH_LINE;
+    test_alloc_head_t *head = (test_alloc_head_t *) ((char *) memory - LLAMATCH_LINE);
 
-    if (*(size_t *) block != bytes) {
+    if (head->bytes != bytes) {
         alloc->wrong_sizes = true;
     }
     --alloc->in_use;
     alloc->bytes -= bytes;
-    free(block);
+    free(head->block);
 }
 
 static inline llamatch_allocator_t test_alloc_make(test_alloc_t *alloc)
