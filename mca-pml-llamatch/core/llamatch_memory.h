@@ -18,7 +18,8 @@ typedef enum {
     LLAMATCH_OK = 0,
     LLAMATCH_NOT_FOUND = 1,
     LLAMATCH_ERR_NO_MEMORY = -1,
-    LLAMATCH_ERR_ARGUMENT = -2
+    LLAMATCH_ERR_ARGUMENT = -2,
+    LLAMATCH_ERR_SYSTEM = -3 /**< the system refused something: a thread, a binding */
 } llamatch_status_t;
 
 /** Bytes of a cache line. */

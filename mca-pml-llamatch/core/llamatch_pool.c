@@ -130,6 +130,11 @@ static uint64_t word_of(const llamatch_pool_block_t *block, size_t w)
     return atomic_load_explicit((_Atomic uint64_t *) &block->in_use[w], memory_order_relaxed);
 }
 
+static llamatch_pool_block_t *first_of(const llamatch_pool_t *pool, memory_order order)
+{
+    return atomic_load_explicit((_Atomic(llamatch_pool_block_t *) *) &pool->first, order);
+}
+
 static llamatch_pool_block_t *next_of(const llamatch_pool_block_t *block, memory_order order)
 {
     return atomic_load_explicit((_Atomic(llamatch_pool_block_t *) *) &block->next, order);
@@ -312,8 +317,7 @@ void llamatch_pool_destroy(llamatch_pool_t *pool)
         return;
     }
     allocator = pool->allocator;
-    for (block = atomic_load_explicit(&pool->first, memory_order_relaxed); NULL != block;
-         block = next) {
+    for (block = first_of(pool, memory_order_relaxed); NULL != block; block = next) {
         size_t bytes = block->class->block_bytes;
 
         next = next_of(block, memory_order_relaxed);
@@ -460,7 +464,13 @@ void llamatch_pool_unpin(llamatch_pool_t *pool)
     (void) pthread_mutex_unlock(&pool->mutex);
 }
 
-static size_t block_heat(const llamatch_pool_block_t *block, size_t max_bytes, llamatch_heat_t how)
+static bool is_set(const atomic_bool *flag)
+{
+    return NULL != flag && atomic_load_explicit((atomic_bool *) flag, memory_order_relaxed);
+}
+
+static size_t block_heat(const llamatch_pool_block_t *block, size_t max_bytes, llamatch_heat_t how,
+                         const atomic_bool *stop)
 {
     const llamatch_pool_class_t *c = block->class;
     size_t key = round_up(c->key_bytes, LLAMATCH_LINE), done = 0;
@@ -473,21 +483,24 @@ static size_t block_heat(const llamatch_pool_block_t *block, size_t max_bytes, l
             size_t i = (size_t) w * WORD_BITS + (size_t) __builtin_ctzll(bits);
             size_t bytes = (key < max_bytes - done) ? key : max_bytes - done;
 
-            llamatch_touch(node_at(block, c, i), bytes, how);
-            done += bytes;
+            done += llamatch_touch(node_at(block, c, i), bytes, how, stop);
+            if (is_set(stop)) {
+                return done;
+            }
         }
     }
     return done;
 }
 
-size_t llamatch_pool_heat(const llamatch_pool_t *pool, size_t max_bytes, llamatch_heat_t how)
+size_t llamatch_pool_heat(const llamatch_pool_t *pool, size_t max_bytes, llamatch_heat_t how,
+                          const atomic_bool *stop)
 {
-    const llamatch_pool_block_t *block = atomic_load_explicit(
-        (_Atomic(llamatch_pool_block_t *) *) &pool->first, memory_order_acquire);
+    const llamatch_pool_block_t *block = first_of(pool, memory_order_acquire);
     size_t done = 0;
 
-    for (; NULL != block && done < max_bytes; block = next_of(block, memory_order_acquire)) {
-        done += block_heat(block, max_bytes - done, how);
+    while (NULL != block && done < max_bytes && !is_set(stop)) {
+        done += block_heat(block, max_bytes - done, how, stop);
+        block = next_of(block, memory_order_acquire);
     }
     return done;
 }
@@ -528,9 +541,8 @@ static bool bins_are_right(const llamatch_pool_class_t *c)
             }
         }
     }
-    for (const llamatch_pool_block_t *b =
-             atomic_load_explicit(&c->pool->first, memory_order_relaxed);
-         NULL != b; b = next_of(b, memory_order_relaxed)) {
+    for (const llamatch_pool_block_t *b = first_of(c->pool, memory_order_relaxed); NULL != b;
+         b = next_of(b, memory_order_relaxed)) {
         in_bins += b->class == c && b->used == c->capacity;
     }
     return in_bins == c->num_blocks;
@@ -567,9 +579,8 @@ static int verify(const llamatch_pool_t *pool)
 {
     const llamatch_pool_block_t *block, *prev = NULL;
 
-    for (block = atomic_load_explicit((_Atomic(llamatch_pool_block_t *) *) &pool->first,
-                                      memory_order_relaxed);
-         NULL != block; prev = block, block = next_of(block, memory_order_relaxed)) {
+    for (block = first_of(pool, memory_order_relaxed); NULL != block;
+         prev = block, block = next_of(block, memory_order_relaxed)) {
         if (block_of(block) != block || block->prev != prev) {
             return 1;
         }

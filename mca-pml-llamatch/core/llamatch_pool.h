@@ -142,14 +142,16 @@ void llamatch_pool_unpin(llamatch_pool_t *pool);
  * Touch the key lines of the nodes in use, oldest blocks first, at most @p max_bytes. The arena
  * must be pinned. Takes no lock.
  *
+ * @param stop  ends the walk when it becomes true; NULL: never
  * @return bytes touched
  */
-size_t llamatch_pool_heat(const llamatch_pool_t *pool, size_t max_bytes, llamatch_heat_t how);
+size_t llamatch_pool_heat(const llamatch_pool_t *pool, size_t max_bytes, llamatch_heat_t how,
+                          const atomic_bool *stop);
 
-/** llamatch_pool_heat with plain loads. */
+/** llamatch_pool_heat with plain loads, to the end. */
 static inline size_t llamatch_pool_touch(const llamatch_pool_t *pool, size_t max_bytes)
 {
-    return llamatch_pool_heat(pool, max_bytes, LLAMATCH_HEAT_LOAD);
+    return llamatch_pool_heat(pool, max_bytes, LLAMATCH_HEAT_LOAD, NULL);
 }
 
 /** @return 0, or the number of the first broken invariant of this file */

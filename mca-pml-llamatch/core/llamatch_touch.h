@@ -18,6 +18,7 @@
 #include "llamatch_memory.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /** How a line is kept warm. */
@@ -51,19 +52,34 @@ static inline void llamatch_demote_line(const void *address)
 #endif
 }
 
-/** Touch every line of [address, address + bytes); address is line-aligned. */
-static inline void llamatch_touch(const void *address, size_t bytes, llamatch_heat_t how)
-{
-    const char *first = address;
+/** Lines between two looks at the flag that ends a walk: 64 KiB, some 10 us from a cold memory. */
+#define LLAMATCH_TOUCH_PIECE ((size_t) 1024 * LLAMATCH_LINE)
 
-    for (size_t at = 0; at < bytes; at += LLAMATCH_LINE) {
-        llamatch_touch_line(first + at);
-    }
-    if (LLAMATCH_HEAT_LOAD_DEMOTE == how) {
-        for (size_t at = 0; at < bytes; at += LLAMATCH_LINE) {
-            llamatch_demote_line(first + at);
+/**
+ * Touch every line of [address, address + bytes); address is line-aligned.
+ *
+ * @param stop  ends the walk when it becomes true; NULL: never
+ * @return bytes touched
+ */
+static inline size_t llamatch_touch(const void *address, size_t bytes, llamatch_heat_t how,
+                                    const atomic_bool *stop)
+{
+    const char *line = address;
+    size_t done = 0;
+
+    while (done < bytes
+           && !(NULL != stop && atomic_load_explicit((atomic_bool *) stop, memory_order_relaxed))) {
+        size_t piece = (bytes - done < LLAMATCH_TOUCH_PIECE) ? bytes - done : LLAMATCH_TOUCH_PIECE;
+
+        for (size_t at = 0; at < piece; at += LLAMATCH_LINE) {
+            llamatch_touch_line(line + done + at);
         }
+        for (size_t at = 0; LLAMATCH_HEAT_LOAD_DEMOTE == how && at < piece; at += LLAMATCH_LINE) {
+            llamatch_demote_line(line + done + at);
+        }
+        done += piece;
     }
+    return done;
 }
 
 #endif /* LLAMATCH_TOUCH_H */

@@ -212,6 +212,38 @@ static void test_bursts_map_nothing(void **state)
     end(&f);
 }
 
+/* Nodes come from the fullest block with room, so that the emptiest ones can drain. */
+static void test_fullest_first(void **state)
+{
+    fixture_t f;
+    llamatch_pool_class_t *c;
+    uint32_t capacity;
+    char **nodes;
+
+    (void) state;
+    begin(&f);
+    c = class_of(&f, 384, 128);
+    capacity = c->capacity;
+    nodes = malloc(3 * capacity * sizeof(*nodes));
+    assert_non_null(nodes);
+    for (uint32_t i = 0; i < 3 * capacity; ++i) {
+        nodes[i] = get(c);
+    }
+    assert_int_equal(3, f.alloc.in_use - 1);
+    for (uint32_t i = 0; i < capacity - 1; ++i) { /* one left of the first block */
+        llamatch_pool_put(c, nodes[i]);
+    }
+    for (uint32_t i = capacity; i < capacity + capacity / 2; ++i) { /* half of the second one */
+        llamatch_pool_put(c, nodes[i]);
+    }
+    for (uint32_t i = 0; i < capacity / 2; ++i) { /* it is filled again, lowest node first */
+        assert_ptr_equal(nodes[capacity + i], get(c));
+    }
+    assert_ptr_equal(nodes[0], get(c));
+    free(nodes);
+    end(&f);
+}
+
 static void test_roomy(void **state)
 {
     enum { N = 2000 };
@@ -284,6 +316,7 @@ static void test_touch_counts(void **state)
 {
     fixture_t f;
     llamatch_pool_class_t *small, *large, *cold;
+    atomic_bool stop = true;
     void *node[3], *big;
 
     (void) state;
@@ -301,9 +334,10 @@ static void test_touch_counts(void **state)
     big = get(large);
     assert_int_equal(3 * 128 + (1 << 18), llamatch_pool_touch(f.pool, SIZE_MAX));
     assert_int_equal(3 * 128 + (1 << 18),
-                     llamatch_pool_heat(f.pool, SIZE_MAX, LLAMATCH_HEAT_LOAD_DEMOTE));
+                     llamatch_pool_heat(f.pool, SIZE_MAX, LLAMATCH_HEAT_LOAD_DEMOTE, NULL));
     assert_int_equal(1000, llamatch_pool_touch(f.pool, 1000));
     assert_int_equal(0, llamatch_pool_touch(f.pool, 0));
+    assert_int_equal(0, llamatch_pool_heat(f.pool, SIZE_MAX, LLAMATCH_HEAT_LOAD, &stop));
     llamatch_pool_put(large, big);
     llamatch_pool_put(small, node[1]);
     assert_int_equal(2 * 128, llamatch_pool_touch(f.pool, SIZE_MAX));
