@@ -239,6 +239,7 @@ static llamatch_pool_block_t *block_map(llamatch_pool_class_t *c)
     atomic_store_explicit((NULL == pool->last) ? &pool->first : &pool->last->next, block,
                           memory_order_release);
     pool->last = block;
+    pool->patience = LLAMATCH_POOL_PATIENCE;
     return block;
 }
 
@@ -393,10 +394,7 @@ void *llamatch_pool_get(llamatch_pool_class_t *c)
     (void) pthread_mutex_lock(&pool->mutex);
     block = (0 != c->mask) ? c->bins[31 - __builtin_clz(c->mask)] : block_map(c);
     if (NULL != block) {
-        if (0 == block->used) {
-            --pool->num_empty;
-            pool->patience = LLAMATCH_POOL_PATIENCE;
-        }
+        pool->num_empty -= 0 == block->used;
         node = node_at(block, c, block_take(block));
         block_use(c, block, block->used + 1);
         ++c->num_used;

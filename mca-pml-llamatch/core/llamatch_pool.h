@@ -20,10 +20,10 @@
  *
  * A node is taken from the fullest block of its class that has room, the lowest one first, so
  * that a draining arena empties whole blocks. Empty blocks are given back when more is mapped than
- * twice what is in use plus one block, but not before LLAMATCH_POOL_PATIENCE nodes came back since
- * a block was last needed: a table that comes and goes with each burst maps nothing (measured:
- * 8 us for giving back and mapping a block, 25 ns for a put and a get), and a drained arena keeps
- * one block. Only bits and counts are written at get and put; the nodes themselves are not
+ * twice what is in use plus one block, but not for the next LLAMATCH_POOL_PATIENCE nodes that come
+ * back after a block was mapped: so a table that comes and goes with each burst pays for mapping
+ * (8 us measured, against 25 ns for a put and a get) once in a while only, and a drained arena
+ * keeps one block. Only bits and counts are written at get and put; the nodes themselves are not
  * touched.
  *
  * Threads: everything may be called from any thread; one mutex, which matching takes only when a
@@ -61,7 +61,7 @@
 /** Different sizes of nodes that one arena can have: node sizes and powers of two for tables. */
 #define LLAMATCH_POOL_CLASSES 64
 
-/** Nodes that come back before an empty block does. */
+/** Nodes that come back after a block was mapped until one is given back. */
 #define LLAMATCH_POOL_PATIENCE 64
 
 /** Blocks of a class up to which an emptied queue may keep its node. */
