@@ -1,0 +1,577 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/* llamatch_heater: what it reads, its pauses, memory that goes away under it, fork, failures, and
+ * churn in several threads for the sanitizers. */
+#define _DEFAULT_SOURCE 1 /* MAP_ANONYMOUS */
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "llamatch_heater.h"
+#include "llamatch_test_alloc.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MANY_BYTES SIZE_MAX
+#define HOUR_NS (UINT64_C(3600) * 1000000000)
+
+static void nap(long us)
+{
+    struct timespec time = {0, us * 1000};
+
+    (void) nanosleep(&time, NULL);
+}
+
+static llamatch_heater_t *heater_of(uint64_t period_ns, size_t max_bytes)
+{
+    llamatch_heater_config_t config = {.period_ns = period_ns, .max_bytes = max_bytes};
+    llamatch_heater_t *heater = NULL;
+
+    assert_int_equal(LLAMATCH_OK, llamatch_heater_create(&config, NULL, &heater));
+    assert_non_null(heater);
+    return heater;
+}
+
+static llamatch_pool_t *pool_of(void)
+{
+    llamatch_pool_t *pool = NULL;
+
+    assert_int_equal(LLAMATCH_OK, llamatch_pool_create(NULL, &pool));
+    return pool;
+}
+
+static llamatch_heater_stats_t stats_of(const llamatch_heater_t *heater)
+{
+    llamatch_heater_stats_t stats;
+
+    llamatch_heater_stats(heater, &stats);
+    return stats;
+}
+
+/* Wait for something that must come; a test that hangs is ended by the alarm in main. */
+#define WAIT_UNTIL(condition) \
+    do {                      \
+        nap(200);             \
+    } while (!(condition))
+
+static void wait_for_passes(const llamatch_heater_t *heater, uint64_t n)
+{
+    uint64_t begin = stats_of(heater).passes;
+
+    WAIT_UNTIL(stats_of(heater).passes >= begin + n);
+}
+
+static void test_reads_all_and_not_more(void **state)
+{
+    static char region[10000];
+    llamatch_heater_t *heater = heater_of(1000, MANY_BYTES);
+    llamatch_pool_t *pool = pool_of();
+    llamatch_pool_class_t *c = llamatch_pool_class(pool, 384, 128);
+    size_t begin = (uintptr_t) region % LLAMATCH_LINE;
+    llamatch_heater_stats_t stats;
+    int pool_id, region_id;
+
+    (void) state;
+    for (int i = 0; i < 5; ++i) {
+        assert_non_null(llamatch_pool_get(c));
+    }
+    assert_int_equal(LLAMATCH_OK, llamatch_heater_add_pool(heater, pool, &pool_id));
+    wait_for_passes(heater, 2);
+    assert_int_equal(5 * 128, stats_of(heater).bytes_last);
+    assert_int_equal(LLAMATCH_OK, llamatch_heater_add_region(heater, region, 10000, &region_id));
+    assert_int_not_equal(pool_id, region_id);
+    wait_for_passes(heater, 2);
+    assert_int_equal(5 * 128 + 10000 + begin, stats_of(heater).bytes_last);
+    llamatch_heater_set_max_bytes(heater, 1024);
+    wait_for_passes(heater, 2);
+    assert_int_equal(1024, stats_of(heater).bytes_last);
+    llamatch_heater_set_max_bytes(heater, MANY_BYTES);
+    llamatch_heater_pause_target(heater, region_id, true);
+    wait_for_passes(heater, 2);
+    assert_int_equal(5 * 128, stats_of(heater).bytes_last);
+    llamatch_heater_pause_target(heater, region_id, false);
+    llamatch_heater_remove(heater, pool_id);
+    wait_for_passes(heater, 2);
+    stats = stats_of(heater);
+    assert_int_equal(10000 + begin, stats.bytes_last);
+    assert_true(stats.bytes_total > stats.bytes_last);
+    assert_true(stats.ns_total >= stats.ns_last);
+    assert_false(stats.paused);
+    assert_int_equal(0, llamatch_heater_verify(heater));
+    llamatch_heater_destroy(heater);
+    llamatch_pool_destroy(pool);
+    llamatch_heater_destroy(NULL);
+}
+
+static void test_arguments(void **state)
+{
+    llamatch_heater_t *heater = heater_of(1000, MANY_BYTES);
+    int id = 77;
+
+    (void) state;
+    assert_int_equal(LLAMATCH_ERR_ARGUMENT, llamatch_heater_add_region(heater, NULL, 1, &id));
+    assert_int_equal(LLAMATCH_ERR_ARGUMENT, llamatch_heater_add_region(heater, &id, 0, &id));
+    assert_int_equal(77, id);
+    llamatch_heater_remove(heater, 3);
+    llamatch_heater_remove(heater, -1);
+    llamatch_heater_pause_target(heater, 3, true);
+    llamatch_heater_resume(heater); /* one too many */
+    llamatch_heater_pause(heater);
+    assert_true(stats_of(heater).paused);
+    assert_int_equal(0, llamatch_heater_verify(heater));
+    llamatch_heater_destroy(heater); /* also while paused */
+}
+
+static void test_pauses_are_counted(void **state)
+{
+    static char region[4096];
+    llamatch_heater_t *heater = heater_of(0, MANY_BYTES);
+    uint64_t passes;
+    int id;
+
+    (void) state;
+    assert_int_equal(LLAMATCH_OK, llamatch_heater_add_region(heater, region, 4096, &id));
+    wait_for_passes(heater, 3);
+    llamatch_heater_pause(heater);
+    llamatch_heater_pause(heater);
+    passes = stats_of(heater).passes;
+    nap(20000);
+    assert_true(stats_of(heater).passes <= passes + 1); /* the one that was under way */
+    llamatch_heater_resume(heater);
+    nap(20000);
+    assert_true(stats_of(heater).paused);
+    assert_true(stats_of(heater).passes <= passes + 1);
+    llamatch_heater_resume(heater);
+    assert_false(stats_of(heater).paused);
+    wait_for_passes(heater, 3);
+    llamatch_heater_destroy(heater);
+}
+
+static void test_pauses_itself(void **state)
+{
+    atomic_size_t num_busy = 1;
+    llamatch_heater_config_t config = {
+        .period_ns = 1000, .max_bytes = MANY_BYTES, .num_busy = &num_busy};
+    llamatch_heater_t *heater;
+    llamatch_pool_t *pool = pool_of();
+    llamatch_pool_class_t *c = llamatch_pool_class(pool, 384, 128);
+    uint64_t passes;
+    void *node;
+    int id;
+
+    (void) state;
+    assert_int_equal(LLAMATCH_OK, llamatch_heater_create(&config, NULL, &heater));
+    WAIT_UNTIL(stats_of(heater).self_paused); /* it knows nothing yet */
+    assert_int_equal(LLAMATCH_OK, llamatch_heater_add_pool(heater, pool, &id));
+    nap(5000);
+    assert_int_equal(0, stats_of(heater).passes); /* an arena without nodes */
+    for (int round = 0; round < 3; ++round) {
+        node = llamatch_pool_get(c);
+        WAIT_UNTIL(!stats_of(heater).self_paused);
+        wait_for_passes(heater, 2);
+        atomic_store(&num_busy, 0); /* a node, but nothing in it */
+        WAIT_UNTIL(stats_of(heater).self_paused);
+        passes = stats_of(heater).passes;
+        nap(5000);
+        assert_int_equal(passes, stats_of(heater).passes);
+        atomic_store(&num_busy, 1);
+        WAIT_UNTIL(!stats_of(heater).self_paused);
+        wait_for_passes(heater, 2);
+        llamatch_pool_put(c, node);
+        WAIT_UNTIL(stats_of(heater).self_paused);
+        assert_false(stats_of(heater).paused);
+    }
+    llamatch_heater_destroy(heater);
+    llamatch_pool_destroy(pool);
+}
+
+/* An arena keeps its blocks as long as the heater knows it, and no longer. */
+static void test_pins(void **state)
+{
+    enum { N = 1000 };
+    llamatch_pool_t *pool = pool_of();
+    llamatch_pool_class_t *c = llamatch_pool_class(pool, 384, 128);
+    void *nodes[N];
+
+    (void) state;
+    for (int round = 0; round < 2; ++round) {
+        llamatch_heater_t *heater = heater_of(0, MANY_BYTES);
+        size_t peak;
+        int id;
+
+        assert_int_equal(LLAMATCH_OK, llamatch_heater_add_pool(heater, pool, &id));
+        for (int i = 0; i < N; ++i) {
+            nodes[i] = llamatch_pool_get(c);
+        }
+        peak = llamatch_pool_bytes(pool);
+        for (int i = 0; i < N; ++i) {
+            llamatch_pool_put(c, nodes[i]);
+        }
+        assert_int_equal(peak, llamatch_pool_bytes(pool));
+        if (0 == round) {
+            llamatch_heater_remove(heater, id);
+            assert_int_equal(LLAMATCH_POOL_BLOCK, llamatch_pool_bytes(pool));
+        }
+        llamatch_heater_destroy(heater);
+        assert_int_equal(LLAMATCH_POOL_BLOCK, llamatch_pool_bytes(pool));
+    }
+    llamatch_pool_destroy(pool);
+}
+
+/* A region that was removed is not read any more: it is unmapped at once. */
+static void test_removed_regions_are_left(void **state)
+{
+    enum { ROUNDS = 200, BYTES = 4 << 20 };
+    llamatch_heater_t *heater = heater_of(0, MANY_BYTES);
+    int ids[2];
+
+    (void) state;
+    for (int round = 0; round < ROUNDS; ++round) {
+        char *region[2];
+
+        for (int i = 0; i < 2; ++i) {
+            region[i] =
+                mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            assert_ptr_not_equal(MAP_FAILED, region[i]);
+            assert_int_equal(LLAMATCH_OK,
+                             llamatch_heater_add_region(heater, region[i], BYTES, &ids[i]));
+        }
+        nap(round % 50 * 10);
+        for (int i = 0; i < 2; ++i) {
+            int which = (i + round) % 2;
+
+            llamatch_heater_remove(heater, ids[which]);
+            assert_int_equal(0, munmap(region[which], BYTES));
+            assert_int_equal(0, llamatch_heater_verify(heater));
+        }
+    }
+    assert_true(0 < stats_of(heater).bytes_total);
+    llamatch_heater_destroy(heater);
+}
+
+/* A stop, a resume and a new period do not wait for the end of a long period. */
+static void test_long_period(void **state)
+{
+    static char region[4096];
+    llamatch_heater_t *heater = heater_of(HOUR_NS, MANY_BYTES);
+    int id;
+
+    (void) state;
+    assert_int_equal(LLAMATCH_OK, llamatch_heater_add_region(heater, region, 4096, &id));
+    WAIT_UNTIL(1 <= stats_of(heater).passes);
+    llamatch_heater_pause(heater);
+    llamatch_heater_resume(heater);
+    WAIT_UNTIL(2 <= stats_of(heater).passes);
+    llamatch_heater_set_period(heater, 1000);
+    wait_for_passes(heater, 5);
+    llamatch_heater_set_period(heater, HOUR_NS);
+    wait_for_passes(heater, 1);
+    llamatch_heater_destroy(heater);
+    heater = heater_of(UINT64_MAX, MANY_BYTES);
+    assert_int_equal(LLAMATCH_OK, llamatch_heater_add_region(heater, region, 4096, &id));
+    WAIT_UNTIL(1 <= stats_of(heater).passes);
+    llamatch_heater_destroy(heater);
+}
+
+typedef struct {
+    pthread_t thread;
+    bool all_blocked;
+    int result;
+} begun_t;
+
+static int begin_heater(void *context)
+{
+    begun_t *begun = context;
+    sigset_t blocked;
+
+    begun->thread = pthread_self();
+    begun->all_blocked = 0 == pthread_sigmask(SIG_BLOCK, NULL, &blocked)
+                         && sigismember(&blocked, SIGINT) && sigismember(&blocked, SIGALRM)
+                         && sigismember(&blocked, SIGUSR1) && sigismember(&blocked, SIGPROF);
+    return begun->result;
+}
+
+static void test_begin(void **state)
+{
+    begun_t begun = {.result = 0};
+    llamatch_heater_config_t config = {.begin = begin_heater, .begin_context = &begun};
+    llamatch_heater_t *heater = NULL;
+    sigset_t before, after;
+    test_alloc_t alloc;
+    llamatch_allocator_t allocator = test_alloc_make(&alloc);
+
+    (void) state;
+    (void) pthread_sigmask(SIG_BLOCK, NULL, &before);
+    assert_int_equal(LLAMATCH_OK, llamatch_heater_create(&config, &allocator, &heater));
+    (void) pthread_sigmask(SIG_BLOCK, NULL, &after);
+    assert_int_equal(sigismember(&before, SIGUSR1), sigismember(&after, SIGUSR1));
+    assert_true(begun.all_blocked);
+    assert_false(pthread_equal(begun.thread, pthread_self()));
+    llamatch_heater_destroy(heater);
+    heater = NULL;
+    begun.result = 1; /* it could not be bound: no heater */
+    assert_int_equal(LLAMATCH_ERR_SYSTEM, llamatch_heater_create(&config, &allocator, &heater));
+    assert_null(heater);
+    assert_int_equal(0, alloc.in_use);
+}
+
+static void test_no_memory(void **state)
+{
+    static char region[64];
+    llamatch_heater_config_t config = {.period_ns = 1000, .max_bytes = MANY_BYTES};
+    llamatch_heater_t *heater = NULL;
+    llamatch_pool_t *pool = pool_of();
+    llamatch_pool_class_t *c;
+    test_alloc_t alloc;
+    llamatch_allocator_t allocator = test_alloc_make(&alloc);
+    int id, added = 0, refused = 0;
+
+    (void) state;
+    alloc.fail_at = 1;
+    assert_int_equal(LLAMATCH_ERR_NO_MEMORY, llamatch_heater_create(&config, &allocator, &heater));
+    assert_null(heater);
+    assert_int_equal(LLAMATCH_OK, llamatch_heater_create(&config, &allocator, &heater));
+    c = llamatch_pool_class(pool, 1 << 20, 0);
+    for (int i = 0; i < 100; ++i) {
+        alloc.fail_at = (0 == i % 2) ? alloc.requests + 1 : 0;
+        if (LLAMATCH_OK == llamatch_heater_add_pool(heater, pool, &id)) {
+            ++added;
+        } else {
+            ++refused;
+        }
+        if (LLAMATCH_OK == llamatch_heater_add_region(heater, region, 64, &id)) {
+            ++added;
+        } else {
+            ++refused;
+        }
+        assert_int_equal(0, llamatch_heater_verify(heater));
+    }
+    assert_int_equal(200, added + refused);
+    assert_true(2 <= refused);
+    alloc.fail_at = 0;
+    wait_for_passes(heater, 2);
+    assert_true(0 < stats_of(heater).bytes_last);
+    llamatch_heater_destroy(heater);
+    assert_int_equal(0, alloc.in_use);
+    assert_false(alloc.wrong_sizes);
+    /* All pins were undone, those of the refused ones as well. */
+    llamatch_pool_put(c, llamatch_pool_get(c));
+    llamatch_pool_pin(pool);
+    llamatch_pool_unpin(pool);
+    assert_int_equal(0, llamatch_pool_bytes(pool));
+    llamatch_pool_destroy(pool);
+}
+
+/* The child of a fork has no heater: all calls return, at whatever point the thread was. */
+static void test_fork(void **state)
+{
+    static char region[1 << 16];
+    llamatch_heater_t *heater = heater_of(0, MANY_BYTES);
+    llamatch_pool_t *pool = pool_of();
+    llamatch_pool_class_t *c = llamatch_pool_class(pool, 384, 128);
+    int id, pool_id, status;
+
+    (void) state;
+    assert_non_null(llamatch_pool_get(c));
+    assert_int_equal(LLAMATCH_OK, llamatch_heater_add_pool(heater, pool, &pool_id));
+    assert_int_equal(LLAMATCH_OK, llamatch_heater_add_region(heater, region, 1 << 16, &id));
+    for (int round = 0; round < 20; ++round) {
+        pid_t child;
+
+        nap(round * 37);
+        child = fork();
+        assert_true(0 <= child);
+        if (0 == child) {
+            int other;
+
+            (void) alarm(20);
+            llamatch_heater_pause(heater);
+            llamatch_heater_resume(heater);
+            llamatch_heater_pause_target(heater, id, true);
+            llamatch_heater_set_period(heater, 5);
+            llamatch_heater_remove(heater, id);
+            status = LLAMATCH_ERR_SYSTEM != llamatch_heater_add_pool(heater, pool, &other)
+                     || LLAMATCH_ERR_SYSTEM != llamatch_heater_add_region(heater, region, 1, &other)
+                     || 0 != llamatch_heater_verify(heater);
+            llamatch_heater_destroy(heater);
+            llamatch_pool_destroy(pool);
+            _exit(status);
+        }
+        assert_int_equal(child, waitpid(child, &status, 0));
+        assert_true(WIFEXITED(status));
+        assert_int_equal(0, WEXITSTATUS(status));
+    }
+    wait_for_passes(heater, 2); /* the parent's heater goes on */
+    llamatch_heater_destroy(heater);
+    llamatch_pool_destroy(pool);
+}
+
+/* --- churn ---------------------------------------------------------------------------------- */
+
+typedef struct {
+    llamatch_heater_t *heater;
+    llamatch_pool_t *pool;
+    uint64_t seed;
+    atomic_size_t *wrong;
+} churn_t;
+
+/* A queue: takes nodes, writes their keys with plain stores, looks whether they are still there,
+   gives them back. */
+static void *churn_nodes(void *argument)
+{
+    enum { MOST = 200, OPERATIONS = 40000 };
+    static const size_t sizes[] = {192, 384, 4096, 100000};
+    churn_t *churn = argument;
+    uint64_t random = churn->seed;
+    uint64_t *node[MOST];
+    llamatch_pool_class_t *class[MOST];
+    uint32_t n = 0;
+
+    for (uint32_t op = 0; op < OPERATIONS; ++op) {
+        if (n < MOST && (0 == n || 0 != test_random(&random, 2))) {
+            uint32_t s = test_random(&random, 64);
+
+            class[n] = llamatch_pool_class(churn->pool, sizes[(s < 4) ? s : s % 2], 128);
+            node[n] = llamatch_pool_get(class[n]);
+            node[n][0] = (uint64_t) (uintptr_t) node[n] ^ churn->seed;
+            node[n][8] = op;
+            ++n;
+        } else {
+            uint32_t i = test_random(&random, n);
+
+            if (node[i][0] != ((uint64_t) (uintptr_t) node[i] ^ churn->seed)) {
+                atomic_fetch_add(churn->wrong, 1);
+            }
+            llamatch_pool_put(class[i], node[i]);
+            --n;
+            node[i] = node[n];
+            class[i] = class[n];
+        }
+    }
+    while (0 < n) {
+        --n;
+        llamatch_pool_put(class[n], node[n]);
+    }
+    return NULL;
+}
+
+/* The index of a window: allocated, heated, written to, freed. */
+static void *churn_regions(void *argument)
+{
+    enum { MOST = 20, OPERATIONS = 2000 };
+    churn_t *churn = argument;
+    uint64_t random = churn->seed;
+    char *region[MOST] = {NULL};
+    int id[MOST];
+
+    for (uint32_t op = 0; op < OPERATIONS; ++op) {
+        uint32_t i = test_random(&random, MOST);
+
+        if (NULL == region[i]) {
+            size_t bytes = 1 + test_random(&random, 100000);
+
+            region[i] = malloc(bytes);
+            memset(region[i], (int) op, bytes);
+            if (LLAMATCH_OK
+                != llamatch_heater_add_region(churn->heater, region[i], bytes, &id[i])) {
+                atomic_fetch_add(churn->wrong, 1);
+            }
+            region[i][0] = 1; /* while it is heated */
+        } else {
+            llamatch_heater_pause_target(churn->heater, id[i], 0 == op % 2);
+            region[i][0] = 2;
+            llamatch_heater_remove(churn->heater, id[i]);
+            free(region[i]);
+            region[i] = NULL;
+        }
+    }
+    for (uint32_t i = 0; i < MOST; ++i) {
+        if (NULL != region[i]) {
+            llamatch_heater_remove(churn->heater, id[i]);
+            free(region[i]);
+        }
+    }
+    return NULL;
+}
+
+static void *churn_controls(void *argument)
+{
+    enum { OPERATIONS = 300 };
+    churn_t *churn = argument;
+    uint64_t random = churn->seed;
+
+    for (uint32_t op = 0; op < OPERATIONS; ++op) {
+        llamatch_heater_pause(churn->heater);
+        llamatch_heater_set_period(churn->heater, test_random(&random, 20000));
+        llamatch_heater_set_max_bytes(churn->heater, test_random(&random, 1 << 22));
+        if (0 != llamatch_heater_verify(churn->heater)
+            || stats_of(churn->heater).bytes_last > 1 << 22) {
+            atomic_fetch_add(churn->wrong, 1);
+        }
+        nap(test_random(&random, 100));
+        llamatch_heater_resume(churn->heater);
+        nap(test_random(&random, 300));
+    }
+    return NULL;
+}
+
+static void test_churn(void **state)
+{
+    void *(*const roles[])(void *) = {churn_nodes, churn_nodes, churn_regions, churn_controls};
+    enum { ROLES = sizeof(roles) / sizeof(roles[0]) };
+    llamatch_heater_t *heater = heater_of(0, 1 << 22);
+    llamatch_pool_t *pool = pool_of();
+    atomic_size_t wrong = 0;
+    pthread_t threads[ROLES];
+    churn_t churn[ROLES];
+    int id;
+
+    (void) state;
+    assert_int_equal(LLAMATCH_OK, llamatch_heater_add_pool(heater, pool, &id));
+    for (size_t i = 0; i < ROLES; ++i) {
+        churn[i] = (churn_t){heater, pool, test_seed(5) + i, &wrong};
+        assert_int_equal(0, pthread_create(&threads[i], NULL, roles[i], &churn[i]));
+    }
+    for (size_t i = 0; i < ROLES; ++i) {
+        assert_int_equal(0, pthread_join(threads[i], NULL));
+    }
+    assert_int_equal(0, wrong);
+    assert_true(0 < stats_of(heater).passes);
+    assert_int_equal(0, llamatch_heater_verify(heater));
+    llamatch_heater_destroy(heater);
+    assert_int_equal(0, llamatch_pool_used_bytes(pool));
+    assert_true(llamatch_pool_bytes(pool) <= LLAMATCH_POOL_BLOCK);
+    assert_int_equal(0, llamatch_pool_verify(pool));
+    llamatch_pool_destroy(pool);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_reads_all_and_not_more),
+        cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_pauses_are_counted),
+        cmocka_unit_test(test_pauses_itself),
+        cmocka_unit_test(test_pins),
+        cmocka_unit_test(test_removed_regions_are_left),
+        cmocka_unit_test(test_long_period),
+        cmocka_unit_test(test_begin),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_fork),
+        cmocka_unit_test(test_churn),
+    };
+
+    (void) alarm(300); /* something that never came is a failure, too */
+    return cmocka_run_group_tests_name("llamatch_heater", tests, NULL, NULL);
+}
