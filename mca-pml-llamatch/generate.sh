@@ -4,7 +4,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Makes pml/llamatch's sources from the pml/ob1 of an Open MPI source tree: renames ob1 to
-# llamatch in file names and contents, then applies patches/<series>.patch without fuzz. Writes:
+# llamatch in file names and contents, applies the fixes of ob1 that the tree does not have (those
+# of ../ompi-patches/<series> and patches/<series>-*.patch, renamed in the same way), then
+# patches/<series>.patch, all without fuzz. Inside an Open MPI tree ../ompi-patches is not there:
+# such a tree is patched already. Writes:
 #
 #   OUTPUT_DIR/pml_llamatch*.[ch]             the component, with our matching engine behind it
 #   OUTPUT_DIR/help-mpi-pml-llamatch.txt      our help topics and ob1's
@@ -26,8 +29,8 @@ usage() {
     cat <<'END'
 Usage: generate.sh [--no-patch | --clone] OMPI_SOURCE_TREE OUTPUT_DIR
 
-  --no-patch   only rename (to refresh a patch: edit a copy, diff -u the two)
-  --clone      only rename, to obclone
+  --no-patch   only rename and fix (to refresh a patch: edit a copy, diff -u the two)
+  --clone      only rename, to obclone, and fix
 END
 }
 
@@ -73,12 +76,18 @@ series=$major.$minor
 patch=$here/patches/$series.patch
 if [ ! -f "$patch" ] && [ "$apply" = yes ]; then
     known=
-    for file in "$here"/patches/*.patch; do
+    for file in "$here"/patches/?.?.patch; do
         file=${file##*/}
         known="$known ${file%.patch}"
     done
     die "$tree is Open MPI $series.$release, but there is no patch for series $series (known:$known)."
 fi
+
+fixes=
+for file in "$here/../ompi-patches/$series"/*-pml-ob1-*.patch "$here/patches/$series"-*.patch; do
+    [ ! -f "$file" ] || fixes="$fixes${fixes:+
+}$file"
+done
 
 # Headers that neither --with-devel-headers nor Debian's libopenmpi-dev install, as
 # "where in the tree:where below include".
@@ -99,6 +108,9 @@ inputs() {
         "$here/sources.am" "$here/help-mpi-pml-llamatch.txt"; do
         printf '%s ' "${file##*/}"
         cksum <"$file"
+    done
+    printf '%s\n' "$fixes" | while read -r file; do
+        [ -z "$file" ] || cksum <"$file"
     done
     if [ "$apply" = yes ]; then
         printf 'patch '
@@ -136,20 +148,30 @@ new=$work/new
 rm -rf "$work"
 mkdir "$work" "$new"
 
-# 1. Rename. Includes by full path become plain ones: the sources no longer live in the tree. The
-# last two names are global without a prefix in 4.1, and would clash with ob1's in a static build.
-# The clone of 5.0 also needs the header that says that there is no custom matching.
-mkdir "$new/custommatch"
-for file in "$ob1"/pml_ob1*.[ch] "$ob1"/custommatch/pml_ob1_custom_match.h; do
-    [ -f "$file" ] || continue
-    renamed=$(printf '%s\n' "${file#"$ob1"/}" | sed "s/ob1/$name/")
+# rename_text FILE: includes by full path become plain ones, as the sources no longer live in the
+# tree. The last two names are global without a prefix in 4.1, and would clash with ob1's in a
+# static build.
+rename_text() {
     sed -e 's|"ompi/mca/pml/ob1/|"|' \
         -e "s/ob1/$name/g" -e "s/OB1/$NAME/g" \
         -e "s/^append_frag_to_ordered_list/ompi_pml_${name}_&/" \
         -e "s/\\([^_a-z]\\)append_frag_to_ordered_list/\\1ompi_pml_${name}_append_frag_to_ordered_list/g" \
         -e "s/^check_cantmatch_for_match/ompi_pml_${name}_&/" \
         -e "s/\\([^_a-z]\\)check_cantmatch_for_match/\\1ompi_pml_${name}_check_cantmatch_for_match/g" \
-        "$file" >"$new/$renamed"
+        "$1"
+}
+
+# run_patch FOLDER [-R]: the patch on stdin
+run_patch() {
+    (cd "$1" && shift && patch -p1 --fuzz=0 --no-backup-if-mismatch --force --posix "$@") >"$work/patch.log" 2>&1
+}
+
+# 1. Rename. The clone of 5.0 also needs the header that says that there is no custom matching.
+mkdir "$new/custommatch"
+for file in "$ob1"/pml_ob1*.[ch] "$ob1"/custommatch/pml_ob1_custom_match.h; do
+    [ -f "$file" ] || continue
+    renamed=$(printf '%s\n' "${file#"$ob1"/}" | sed "s/ob1/$name/")
+    rename_text "$file" >"$new/$renamed"
 done
 [ "$name" != llamatch ] || rm -rf "$new/custommatch"
 
@@ -162,29 +184,48 @@ if [ "$expected" != "$found" ] && [ "$apply" = yes ]; then
     die "pml/ob1 of Open MPI $series.$release has other files than expected; compare ompi/mca/pml/ob1 with $list in sources.am."
 fi
 
-# 3. Put our engine in.
-if [ "$apply" = yes ]; then
-    if ! (cd "$new" && patch -p1 --fuzz=0 --no-backup-if-mismatch --batch --posix) \
-        <"$patch" >"$work/patch.log" 2>&1; then
-        cat "$work/patch.log" >&2
-        die "patches/$series.patch does not apply to pml/ob1 of Open MPI $series.$release: ob1 changed, refresh the patch."
+# 3. Fix ob1, unless the tree has all fixes: then they come off a copy, the last one first.
+mkdir "$work/fixes"
+printf '%s\n' "$fixes" | while read -r file; do
+    [ -z "$file" ] || rename_text "$file" | sed "s|\([ab]\)/ompi/mca/pml/$name/|\1/|g" >"$work/fixes/${file##*/}"
+done
+cp -R "$new" "$work/unfixed"
+fixed=yes
+for file in $(cd "$work/fixes" && printf '%s\n' * | sort -r); do
+    if [ -f "$work/fixes/$file" ] && ! run_patch "$work/unfixed" -R <"$work/fixes/$file"; then
+        fixed=no
+        break
     fi
+done
+if [ "$fixed" = no ]; then
+    for file in "$work"/fixes/*; do
+        run_patch "$new" <"$file" || {
+            cat "$work/patch.log" >&2
+            die "${file##*/} does not apply to pml/ob1 of Open MPI $series.$release, and it has not all fixes either."
+        }
+    done
 fi
 
-# 4. Help topics: ours, then ob1's (one file, because both go by the component's name).
+# 4. Put our engine in.
+if [ "$apply" = yes ] && ! run_patch "$new" <"$patch"; then
+    cat "$work/patch.log" >&2
+    die "patches/$series.patch does not apply to pml/ob1 of Open MPI $series.$release: ob1 changed, refresh the patch, or the fixes of ompi-patches/$series are missing."
+fi
+
+# 5. Help topics: ours, then ob1's (one file, because both go by the component's name).
 {
     [ "$name" != llamatch ] || cat "$here/help-mpi-pml-llamatch.txt"
     printf '#\n# Topics of pml/ob1, from which this component is made:\n#\n'
     sed -e "s/ob1/$name/g" -e "s/OB1/$NAME/g" "$ob1/help-mpi-pml-ob1.txt"
 } >"$new/help-mpi-pml-$name.txt"
 
-# 5. Headers.
+# 6. Headers.
 printf '%s\n' "$headers" | while IFS=: read -r from to; do
     mkdir -p "$new/include/${to%/*}"
     cat "$tree/$from" >"$new/include/$to"
 done
 
-# 6. Publish what changed, remove what is no longer made, and the stamp last.
+# 7. Publish what changed, remove what is no longer made, and the stamp last.
 (cd "$new" && find . -type f) | sort >"$work/list"
 while read -r file; do
     file=${file#./}
