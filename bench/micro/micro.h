@@ -87,21 +87,33 @@ MICRO_UNUSED static long micro_number(const char *name, long otherwise)
     return NULL == text ? otherwise : strtol(text, NULL, 10);
 }
 
-MICRO_UNUSED static void micro_init(int *argc, char ***argv)
+/* For any number of processes; they may give another thread level than MPI_THREAD_SINGLE. */
+MICRO_UNUSED static void micro_init_thread(int *argc, char ***argv, int level)
 {
-    int provided, size;
+    int provided;
 
-    MPI_Init(argc, argv);
+    MPI_Init_thread(argc, argv, level, &provided);
     micro_argc = *argc;
     micro_argv = *argv;
     MPI_Comm_rank(MPI_COMM_WORLD, &micro_rank);
+    if (provided < level) {
+        fprintf(stderr, "%s needs more thread support than this Open MPI has\n", micro_argv[0]);
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    OK(MPI_T_init_thread(level, &provided));
+    OK(MPI_T_pvar_session_create(&micro_session));
+}
+
+MICRO_UNUSED static void micro_init(int *argc, char ***argv)
+{
+    int size;
+
+    micro_init_thread(argc, argv, MPI_THREAD_SINGLE);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (2 != size) {
         fprintf(stderr, "%s needs 2 processes\n", micro_argv[0]);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
-    OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
-    OK(MPI_T_pvar_session_create(&micro_session));
 }
 
 MICRO_UNUSED static int micro_done(void)
