@@ -1,4 +1,7 @@
 /*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
  * What a message costs that is found behind D others in the matching queues.
  *
  * --what=posted      D receives that do not match, then the one that does; half a round trip (both
@@ -18,9 +21,6 @@
  *           unexpected: the same peer, and the receive is for any source
  *   mixed   posted: the same peer, other tags, and the matching receive is for any source
  * --bytes --depths --clear=none,l2,llc --measures=latency,rate --batches --ms: see bench/match
- *
- * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
- * SPDX-License-Identifier: BSD-3-Clause
  */
 
 #include "match.h"
