@@ -109,13 +109,44 @@ config.log tells which header was missed.])])
     AC_SUBST([OMPI_LIBS])
 ])
 
+# LOCALITY_CHECK_HWLOC
+# pml/llamatch finds a place for its heater with hwloc: the system's, or the one that came with the
+# Open MPI found. Sets HWLOC_CPPFLAGS, HWLOC_LIBS.
+AC_DEFUN([LOCALITY_CHECK_HWLOC], [
+    locality_have_hwloc=no
+    HWLOC_CPPFLAGS=
+    HWLOC_LIBS=-lhwloc
+    AC_MSG_CHECKING([for hwloc 2])
+    locality_saved_CPPFLAGS=$CPPFLAGS
+    locality_saved_LIBS=$LIBS
+    for locality_where in system ${locality_incdir:+ompi}; do
+        AS_IF([test $locality_where = ompi],
+            [HWLOC_CPPFLAGS="-isystem $locality_incdir"
+             HWLOC_LIBS="-L$locality_libdir -lhwloc"])
+        CPPFLAGS="$locality_saved_CPPFLAGS $HWLOC_CPPFLAGS"
+        LIBS="$HWLOC_LIBS $locality_saved_LIBS"
+        AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <hwloc.h>]],
+            [[hwloc_topology_t t; return hwloc_topology_init(&t) || hwloc_obj_type_is_dcache(0);]])],
+            [locality_have_hwloc=yes
+             break])
+    done
+    CPPFLAGS=$locality_saved_CPPFLAGS
+    LIBS=$locality_saved_LIBS
+    AC_MSG_RESULT([$locality_have_hwloc])
+    AC_SUBST([HWLOC_CPPFLAGS])
+    AC_SUBST([HWLOC_LIBS])
+    AM_CONDITIONAL([HAVE_HWLOC], [test $locality_have_hwloc = yes])
+])
+
 # LOCALITY_CHECK_LLAMATCH
 # pml/llamatch is generated from the ob1 of the same release.
 AC_DEFUN([LOCALITY_CHECK_LLAMATCH], [
     locality_build_pml="no (--with-ompi-source=DIR names the source tree it is generated from)"
     OMPI_SOURCE=
     LLAMATCH_CFLAGS=
-    AS_IF([test -n "$locality_ompi_version" && test -n "$locality_source"], [
+    AS_IF([test $locality_have_hwloc = no],
+        [locality_build_pml="no (it needs hwloc; Debian: libhwloc-dev)"],
+        [test -n "$locality_ompi_version" && test -n "$locality_source"], [
         OMPI_SOURCE=$locality_source
         locality_build_pml=yes
         # 16-byte compare-and-swap is an instruction set extension on x86-64

@@ -1,0 +1,112 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ *
+ * On which processor should the heater run, and how should it heat?
+ *
+ * A heater helps when it shares a cache with its rank, and harms when it takes a processor from
+ * somebody. From a topology, bindings and a wish this decides, without side effects, for a PU
+ * (hwloc's word for what the system calls a processor: a core, or a hardware thread of one):
+ *
+ *  1. PUs that other local ranks are bound to are out, and so is the rank's own one if it has only
+ *     one. The other hardware thread of the rank's own core counts as free: a rank bound to a core
+ *     has it to itself.
+ *  2. Of the others, the one that shares the deepest cache with the whole of the rank's binding
+ *     wins: the hardware thread beside it (L1) before a neighbour core (L2 or L3). Among equals,
+ *     one outside of the binding, then one whose core nobody else uses; the last tie is broken by
+ *     the rank's number on the node, so that heaters spread.
+ *  3. Heating is reading. A last-level cache that does not include what the cores' own caches hold
+ *     (Intel since Skylake-SP, AMD) does not get a line that another core reads: there the line is
+ *     demoted after the load (CLDEMOTE) where the processor can. Where it cannot, it is only read:
+ *     then the rank finds the line in the caches of the heater's core, still before memory.
+ *     Unless the topology tells (the attribute "Inclusive", x86 only), a plain load is used.
+ *
+ * A heater does not start when the rank is not bound (there is no place near to it), or when
+ * nothing is free: llamatch_cores_choice_t::reason tells. A PU that the user named is taken as it
+ * is, if it exists and is allowed. With LLAMATCH_CORES_FORCE it starts whatever happens: near to
+ * the rank and at somebody's cost, or unbound when the rank is.
+ */
+#ifndef LLAMATCH_CORES_H
+#define LLAMATCH_CORES_H
+
+#include "llamatch_touch.h"
+
+#include <hwloc.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/** What the user wants. */
+typedef enum {
+    LLAMATCH_CORES_AUTO = 0, /**< start where it helps */
+    LLAMATCH_CORES_PU,       /**< start on this PU */
+    LLAMATCH_CORES_FORCE     /**< start in any case */
+} llamatch_cores_wish_t;
+
+/** Why a heater does not start, or started only because the user insisted. */
+typedef enum {
+    LLAMATCH_CORES_OK = 0,
+    LLAMATCH_CORES_UNBOUND,
+    LLAMATCH_CORES_ONE_PU,
+    LLAMATCH_CORES_NONE_FREE,
+    LLAMATCH_CORES_NO_SHARED_CACHE,
+    LLAMATCH_CORES_NO_SUCH_PU,
+    LLAMATCH_CORES_NOT_ALLOWED,
+    LLAMATCH_CORES_NO_MEMORY
+} llamatch_cores_reason_t;
+
+/** Does a cache hold all that the caches below it hold? */
+typedef enum {
+    LLAMATCH_CORES_INCLUSIVE_UNKNOWN = 0,
+    LLAMATCH_CORES_INCLUSIVE,
+    LLAMATCH_CORES_NOT_INCLUSIVE
+} llamatch_cores_inclusive_t;
+
+typedef struct llamatch_cores_input {
+    hwloc_topology_t topology;    /**< only read */
+    hwloc_const_cpuset_t mine;    /**< binding of this rank; NULL: not bound */
+    hwloc_const_cpuset_t used;    /**< bindings of the other ranks on this node; NULL: none */
+    hwloc_const_cpuset_t allowed; /**< NULL: what the topology says */
+    llamatch_cores_wish_t wish;
+    unsigned pu;       /**< for LLAMATCH_CORES_PU: number that the system gives it */
+    unsigned turn;     /**< number of this rank on its node */
+    bool has_cldemote; /**< llamatch_cores_has_cldemote() */
+} llamatch_cores_input_t;
+
+typedef struct llamatch_cores_choice {
+    bool start;                           /**< shall there be a heater? */
+    llamatch_cores_reason_t reason;       /**< why not; with FORCE also what is against it */
+    int pu;                               /**< number that the system gives it; -1: not bound */
+    unsigned cache_level;                 /**< of the cache shared with the rank; 0: none */
+    size_t cache_bytes;                   /**< of that cache; 0: none, or not known */
+    bool inside;                          /**< the PU belongs to the rank's own binding */
+    llamatch_cores_inclusive_t inclusive; /**< of the shared cache */
+    llamatch_heat_t how;
+} llamatch_cores_choice_t;
+
+/** Decide. Every field of @p choice is set. */
+void llamatch_cores_choose(const llamatch_cores_input_t *input, llamatch_cores_choice_t *choice);
+
+/** One sentence about a reason, with what to do. */
+const char *llamatch_cores_reason_text(llamatch_cores_reason_t reason);
+
+/** Can the processor that this runs on demote a line to the shared cache? */
+bool llamatch_cores_has_cldemote(void);
+
+/** For llamatch_cores_bind. */
+typedef struct llamatch_cores_place {
+    hwloc_topology_t topology;
+    int pu; /**< -1: leave the thread as it is */
+} llamatch_cores_place_t;
+
+/**
+ * Bind the calling thread; to be used as llamatch_heater_config_t::begin.
+ *
+ * @param place  a llamatch_cores_place_t
+ * @return 0, or -1 when the system refuses, or when the topology is of another machine
+ */
+int llamatch_cores_bind(void *place);
+
+#endif /* LLAMATCH_CORES_H */
