@@ -270,9 +270,9 @@ static bool has_too_much(const llamatch_pool_t *pool)
            && load(&pool->bytes) > 2 * load(&pool->used_bytes) + LLAMATCH_POOL_BLOCK;
 }
 
-/* Give empty blocks back, those of the class with the largest blocks first. Not the common case
-   of a put, so it may look at all classes. */
-static void trim(llamatch_pool_t *pool)
+/* Give empty blocks back: the largest first, and of equal ones not those of the class that is in
+   use right now. Not the common case of a put, so it may look at all classes. */
+static void trim(llamatch_pool_t *pool, const llamatch_pool_class_t *in_use)
 {
     while (has_too_much(pool)) {
         llamatch_pool_class_t *largest = NULL;
@@ -280,7 +280,9 @@ static void trim(llamatch_pool_t *pool)
         for (uint32_t i = 0; i < pool->num_classes; ++i) {
             llamatch_pool_class_t *c = &pool->classes[i];
 
-            if (NULL != c->bins[0] && (NULL == largest || largest->block_bytes < c->block_bytes)) {
+            if (NULL != c->bins[0]
+                && (NULL == largest || largest->block_bytes < c->block_bytes
+                    || (largest == in_use && largest->block_bytes == c->block_bytes))) {
                 largest = c;
             }
         }
@@ -429,7 +431,7 @@ void llamatch_pool_put(llamatch_pool_class_t *c, void *node)
     --c->num_used;
     add(&pool->used_bytes, -c->node_bytes);
     if (has_too_much(pool) && (0 == pool->patience || 0 == --pool->patience)) {
-        trim(pool);
+        trim(pool, c);
     }
     update_roomy(c);
     (void) pthread_mutex_unlock(&pool->mutex);
@@ -458,7 +460,7 @@ void llamatch_pool_unpin(llamatch_pool_t *pool)
 {
     (void) pthread_mutex_lock(&pool->mutex);
     --pool->pins;
-    trim(pool);
+    trim(pool, NULL);
     (void) pthread_mutex_unlock(&pool->mutex);
 }
 
