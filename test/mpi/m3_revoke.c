@@ -1,5 +1,6 @@
 /* M3: a revoked communicator lets nobody wait: posted receives fail, and senders of unreceived messages are released.
  * test: for=pml ranks=2,4 transport=shm,tcp limit=60 mca-5.0="mpi_ft_enable=1"
+ * test: for=pml ranks=2,4 transport=tcp limit=60 mca-5.0="mpi_ft_enable=1 btl_tcp_progress_thread=1"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
