@@ -13,6 +13,7 @@
 #ifndef OMPI_LOCALITY_FUZZ_H
 #define OMPI_LOCALITY_FUZZ_H
 
+#include "fuzz_random.h"
 #include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -76,18 +77,9 @@ void fuzz_fatal(const char *file, int line, const char *what, int rc) __attribut
 
 /* --- random numbers */
 
-typedef struct {
-    uint64_t state;
-} rng_t;
-
 /* What stream of numbers it is, and for whom. */
 enum { FOR_TYPES, FOR_ROUND, FOR_WINDOW, FOR_OWNERS, FOR_SCRIPT, FOR_ACTOR, FOR_DATA };
 rng_t rng_make(int purpose, uint64_t a, uint64_t b);
-uint64_t rng_next(rng_t *rng);
-uint32_t rng_below(rng_t *rng, uint32_t n);
-bool rng_chance(rng_t *rng, uint32_t percent);
-/* Few large numbers, many small ones; 1 to n. */
-uint32_t rng_size(rng_t *rng, uint32_t n);
 
 /* --- datatypes */
 

@@ -22,49 +22,9 @@ struct window windows[MAX_WINDOWS];
 const MPI_Op plan_ops[] = {MPI_SUM, MPI_REPLACE, MPI_BOR, MPI_BXOR, MPI_NO_OP};
 enum { OP_SUM, OP_REPLACE, OP_BOR, OP_BXOR, OP_NO_OP, OPS };
 
-/* --- random numbers: splitmix64 */
-
-static uint64_t mix(uint64_t x)
-{
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
-
 rng_t rng_make(int purpose, uint64_t a, uint64_t b)
 {
-    rng_t rng = {mix(mix(mix(mix(options.seed) ^ (uint64_t) purpose) ^ a) ^ b)};
-
-    return rng;
-}
-
-uint64_t rng_next(rng_t *rng)
-{
-    rng->state += 0x9e3779b97f4a7c15u;
-    return mix(rng->state);
-}
-
-uint32_t rng_below(rng_t *rng, uint32_t n)
-{
-    return (uint32_t) (((rng_next(rng) >> 32) * n) >> 32);
-}
-
-bool rng_chance(rng_t *rng, uint32_t percent)
-{
-    return rng_below(rng, 100) < percent;
-}
-
-uint32_t rng_size(rng_t *rng, uint32_t n)
-{
-    uint32_t bits = 0;
-
-    while (n >> bits > 1) {
-        ++bits;
-    }
-    n = 1 + rng_below(rng, n);
-    n >>= rng_below(rng, bits + 1);
-    return n > 0 ? n : 1;
+    return rng_seeded(options.seed, purpose, a, b);
 }
 
 /* --- rounds */
