@@ -114,32 +114,45 @@ static size_t match_cache_bytes(int level)
     return bytes > 0 ? bytes : (2 == level ? 1 : 32) * 1024 * 1024;
 }
 
-/* What clears nothing, the L2 cache, and the last level: a sweep of writes of twice its size. */
+/*
+ * What clears nothing, the L2 cache, or all caches: writes to as many bytes, in an order that no
+ * prefetcher and no replacement policy that resists scans knows. On a Neoverse V1 (L2 1 MiB, L3 32
+ * MiB) an access costs 5 ns after a sweep in order of 8 MiB, 14 ns after this one of 8 MiB, and 115
+ * ns after this one of 64 MiB.
+ */
 struct match_clear {
     const char *name;
-    size_t bytes;
+    size_t bytes; /* a power of two */
     unsigned char *memory;
 };
 
 MICRO_UNUSED static struct match_clear match_clear_make(const char *name)
 {
     struct match_clear c = {"warm", 0, NULL};
+    size_t wanted = 0;
 
     if (0 == strcmp(name, "l2")) {
         c.name = "L2 cleared";
-        c.bytes = 2 * match_cache_bytes(2);
+        wanted = 8 * match_cache_bytes(2);
     } else if (0 == strcmp(name, "llc")) {
         c.name = "LLC cleared";
-        c.bytes = 2 * match_cache_bytes(3);
+        wanted = 2 * match_cache_bytes(3);
     }
-    c.memory = c.bytes > 0 ? micro_memory(c.bytes) : NULL;
+    if (wanted > 0) {
+        for (c.bytes = 4096; c.bytes < wanted; c.bytes *= 2) {
+        }
+        c.memory = micro_memory(c.bytes);
+    }
     return c;
 }
 
 MICRO_UNUSED static void match_clear(struct match_clear *c)
 {
-    for (size_t i = 0; i < c->bytes; i += 64) {
-        *(volatile unsigned char *) (c->memory + i) += 1;
+    size_t lines = c->bytes / 64;
+
+    for (size_t i = 0; i < lines; ++i) {
+        *(volatile unsigned char *) (c->memory + (i * 2654435761u & (lines - 1)) * 64) =
+            (unsigned char) i;
     }
 }
 

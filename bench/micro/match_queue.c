@@ -20,7 +20,8 @@
  *   any     posted: any source, other tags, and the matching receive is for any source too;
  *           unexpected: the same peer, and the receive is for any source
  *   mixed   posted: the same peer, other tags, and the matching receive is for any source
- * --bytes --depths --clear=none,l2,llc --measures=latency,rate --batches --ms: see bench/match
+ * --bytes --depths --clear=none,l2,llc --measures=latency,rate --batches --ms --name: see
+ * bench/match
  */
 
 #include "match.h"
@@ -234,7 +235,8 @@ static void measure_queues(bool posted)
                     {
                         bool rate = is(measure, "rate");
                         snprintf(what, sizeof(what), "%s, %d, %s", pattern, c.depth, c.clear.name);
-                        match_measure(posted ? "posted" : "unexpected", what, c.bytes, measure,
+                        match_measure(micro_option("name", posted ? "posted" : "unexpected"), what,
+                                      c.bytes, measure,
                                       posted ? (rate ? posted_rate : posted_latency)
                                              : (rate ? unexpected_rate : unexpected_latency),
                                       &c, c.clear.bytes > 0, rate ? WINDOW : 1);
