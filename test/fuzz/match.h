@@ -8,6 +8,9 @@
  *   match_actor.c   one thread: posts, sends, probes, cancels
  *   match_fuzz.c    communicators, threads, options
  *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
  * A round is a few waves. A wave that is exact has the steps
  *   1. receives, probes and cancels: nothing is on its way, so the model knows which have to match
  *   2. a barrier
@@ -21,9 +24,6 @@
  * In a wave that is free, step 1 is mixed with step 3. Then only this is checked: each sender's
  * messages went, in the order of sending, to the first posted of the receives that got something
  * from this sender; and nothing that could match is left over.
- *
- * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
- * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef OMPI_LOCALITY_MATCH_H
 #define OMPI_LOCALITY_MATCH_H
