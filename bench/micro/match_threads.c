@@ -175,7 +175,7 @@ static void post_all(void)
 /* Rank 1: threads that take what is next in the order of sending */
 
 static int order[MOST_MESSAGES];
-static int next_message = MOST_MESSAGES; /* nothing to do */
+static int next_message;
 static int busy_workers;
 static bool workers_end;
 
@@ -239,6 +239,7 @@ static void send_all(int num_workers)
 {
     pthread_t threads[MOST_THREADS];
 
+    next_message = messages; /* nothing to do yet */
     for (int w = 0; w < num_workers; ++w) {
         pthread_create(&threads[w], NULL, worker, NULL);
     }
@@ -256,6 +257,31 @@ static void send_all(int num_workers)
     }
     workers_end = false;
     OK(MPI_Send(order, messages, MPI_INT, 0, 1, match_other));
+}
+
+/* Entries that pml/llamatch looked at in posted receives. */
+static MPI_T_pvar_handle looked_at_handle = MPI_T_PVAR_HANDLE_NULL;
+
+static void count_looked_at(void)
+{
+    int index = micro_find_pvar("pml_llamatch_posted_depth_sum"), count;
+
+    if (index >= 0) {
+        OK(MPI_T_pvar_handle_alloc(micro_session, index, &match_comm, &looked_at_handle, &count));
+        (void) MPI_T_pvar_start(micro_session, looked_at_handle); /* may run all the time */
+    }
+}
+
+/* NAN: another component, which does not count. */
+static double looked_at_so_far(void)
+{
+    unsigned long value;
+
+    if (MPI_T_PVAR_HANDLE_NULL == looked_at_handle) {
+        return NAN;
+    }
+    OK(MPI_T_pvar_read(micro_session, looked_at_handle, &value));
+    return (double) value;
 }
 
 /* Mean number of entries that a search of one list looks at: live ones up to the match, in a tree
@@ -282,7 +308,7 @@ static double mean_depth(const int *sent)
 
 static void measure(const struct decomposition *d, int num_workers, long trials)
 {
-    double ns[MATCH_MOST], depth[MATCH_MOST], ratio[MATCH_MOST];
+    double ns[MATCH_MOST], depth[MATCH_MOST], ratio[MATCH_MOST], looked_at[MATCH_MOST];
     char what[64];
 
     decompose(d);
@@ -295,12 +321,14 @@ static void measure(const struct decomposition *d, int num_workers, long trials)
             continue;
         }
         post_all();
+        looked_at[t] = looked_at_so_far();
         (void) match_hear(1);
         start = micro_now_ns();
         match_tell(1, 1);
         OK(MPI_Waitall(messages, requests, MPI_STATUSES_IGNORE));
         ns[t] = (micro_now_ns() - start) / messages;
         OK(MPI_Recv(sent, messages, MPI_INT, 1, 1, match_other, MPI_STATUS_IGNORE));
+        looked_at[t] = (looked_at_so_far() - looked_at[t]) / messages;
         depth[t] = mean_depth(sent);
         ratio[t] = depth[t] / d->depth;
     }
@@ -309,6 +337,9 @@ static void measure(const struct decomposition *d, int num_workers, long trials)
         match_print("threads", what, 1, "drain", ns, trials);
         micro_print("threads", what, 1, "search depth", "entries", depth, trials);
         micro_print("threads", what, 1, "depth/Table 1", "x", ratio, trials);
+        if (!isnan(looked_at[0])) {
+            micro_print("threads", what, 1, "looked at", "entries", looked_at, trials);
+        }
         fflush(stdout);
     }
 }
@@ -320,9 +351,13 @@ int main(int argc, char **argv)
     match_init(&argc, &argv, MPI_THREAD_MULTIPLE);
     random_state = (unsigned) micro_number("seed", 1);
     trials = micro_number("trials", 10);
+    count_looked_at();
     trials = trials < MATCH_MOST ? trials : MATCH_MOST;
     for (size_t i = 0; i < sizeof(decompositions) / sizeof(decompositions[0]); ++i) {
         measure(&decompositions[i], (int) micro_number("senders", 8), trials);
+    }
+    if (MPI_T_PVAR_HANDLE_NULL != looked_at_handle) {
+        OK(MPI_T_pvar_handle_free(micro_session, &looked_at_handle));
     }
     return match_done();
 }

@@ -172,14 +172,14 @@ struct micro_window {
     MPI_T_pvar_handle counter[MICRO_COUNTERS];
 };
 
-static int micro_find_pvar(const char *name)
+/* @return -1: there is none of that name */
+MICRO_UNUSED static int micro_find_pvar(const char *wanted)
 {
-    char wanted[128], found[256];
+    char found[256];
     int count, verbosity, class, bind, readonly, continuous, atomic;
     MPI_Datatype type;
     MPI_T_enum set;
 
-    snprintf(wanted, sizeof(wanted), "osc_cached_%s", name);
     OK(MPI_T_pvar_get_num(&count));
     for (int i = 0; i < count; ++i) {
         int length = sizeof(found), none = 0;
@@ -223,7 +223,10 @@ MICRO_UNUSED static void micro_window_make(struct micro_window *w, size_t bytes,
         w->base[i] = micro_byte(i);
     }
     for (int i = 0; i < MICRO_COUNTERS; ++i) {
-        int index = micro_find_pvar(micro_counter_names[i]), count;
+        char name[128];
+        int index, count;
+        snprintf(name, sizeof(name), "osc_cached_%s", micro_counter_names[i]);
+        index = micro_find_pvar(name);
         w->counter[i] = MPI_T_PVAR_HANDLE_NULL;
         if (index >= 0) {
             OK(MPI_T_pvar_handle_alloc(micro_session, index, &w->win, &w->counter[i], &count));
