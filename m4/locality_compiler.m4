@@ -45,6 +45,9 @@ AC_DEFUN([LOCALITY_CHECK_CMOCKA], [
              #include <setjmp.h>])])
     LIBS=$locality_saved_LIBS
     AM_CONDITIONAL([HAVE_CMOCKA], [test "$locality_have_cmocka" = yes])
+    dnl SIMDe emulates the vector instructions of other CPUs in some of them.
+    AC_CHECK_HEADER([simde/x86/avx512.h], [locality_have_simde=yes], [locality_have_simde=no])
+    AM_CONDITIONAL([HAVE_SIMDE], [test "$locality_have_simde" = yes])
 ])
 
 # LOCALITY_CHECK_MAN_PAGES

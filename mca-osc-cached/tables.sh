@@ -2,63 +2,29 @@
 # Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The tables of the man page, made of the files that the C code is made of.
-#
-#   tables.sh            compare those in osc_cached.7.md; a difference is printed, exit code 1
-#   tables.sh --update   put them into osc_cached.7.md
-#   tables.sh --man      print the page with lists in their place: man cannot show wide tables
-#
-# A table stands between the lines "<!-- table: NAME -->" and "<!-- end of table -->".
+# The tables of the man page, made of the files that the C code is made of; see contrib/tables.sh.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
+# shellcheck source=contrib/tables.sh
+. ../contrib/tables.sh
 page=osc_cached.7.md
-
-fail()
-{
-    echo "${0##*/}: $*" >&2
-    exit 1
-}
 
 # rows FILE: one line per entry of a .def file: its kind and what the table needs, separated by "|".
 rows()
 {
-    "${CC:-cc}" -E -P -x c \
-        -D'OSC_CACHED_PARAM(name, kind, standard, level, scope, help)=kind @ name @ standard @ @ @ help' \
-        -D'OSC_CACHED_NUMBER(name, unit, standard, least, most, level, scope, help)=unit @ name @ standard @ least @ most @ help' \
-        -D'OSC_CACHED_INFO(key, function, values, help)=info @ key @ values @ help' \
-        -D'OSC_CACHED_STAT(name, help)=counter @ name @ help' \
-        -D'OSC_CACHED_LEVEL(name, help)=size @ name @ help' \
-        "$1" | sed -e '/@/!d' -e 's/" *"//g' -e 's/ *@ */|/g' -e 's/"//g' -e 's/ *$//'
+    entries "$1" \
+        'OSC_CACHED_PARAM(name, kind, standard, level, scope, help)=kind @ name @ standard @ @ @ help' \
+        'OSC_CACHED_NUMBER(name, unit, standard, least, most, level, scope, help)=unit @ name @ standard @ least @ most @ help' \
+        'OSC_CACHED_INFO(key, function, values, help)=info @ key @ values @ help' \
+        'OSC_CACHED_STAT(name, help)=counter @ name @ help' \
+        'OSC_CACHED_LEVEL(name, help)=size @ name @ help'
 }
 
 # names ARRAY: the names that users may write, from the array of them in the C code.
 names()
 {
     sed -n "/_t $1\[\]/,/};/s/.*string = \"\(.*\)\".*/\1/p" osc_cached_info.c | paste -sd, | sed 's/,/, /g'
-}
-
-# number VALUE UNIT: as a user would write it.
-number()
-{
-    local value suffix result
-
-    if [ "$2" = RATIO ]; then
-        echo "$1"
-        return
-    fi
-    value=$(printf %.0f "$1")
-    result=$value
-    if [ "$2" = BYTES ]; then
-        for suffix in K M G; do
-            if [ "$value" = 0 ] || [ $((value % 1024)) != 0 ]; then
-                break
-            fi
-            value=$((value / 1024))
-            result=$value$suffix
-        done
-    fi
-    echo "$result"
 }
 
 table_parameters()
@@ -126,56 +92,4 @@ table()
     "table_$1" "$data"
 }
 
-# The page with the tables as they should be.
-filled_page()
-{
-    local line inside=
-
-    while IFS= read -r line; do
-        case $line in
-        '<!-- table: '*' -->')
-            inside=${line#<!-- table: }
-            inside=${inside% -->}
-            printf '%s\n\n' "$line"
-            table "$inside"
-            echo
-            ;;
-        '<!-- end of table -->') inside= ;;
-        esac
-        [ -n "$inside" ] || printf '%s\n' "$line"
-    done <"$page"
-    [ -z "$inside" ] || fail "$page: table $inside has no end"
-}
-
-# Each row as: **first column** (the middle ones), last one.
-page_with_lists()
-{
-    awk -F ' *[|] *' '
-        /^<!-- table: / { inside = 1; row = 0 }
-        /^<!-- end of table -->/ { inside = 0 }
-        !inside || !/^[|]/ { print; next }
-        1 == ++row { for (i = 2; i < NF; ++i) head[i] = $i }
-        2 < row {
-            line = "**" $2 "** ("
-            for (i = 3; i < NF - 1; ++i)
-                line = line (3 < i ? "; " : "") ("default" == head[i] ? "default " : "") $i
-            printf "%s)\n:   %s.\n\n", line, $(NF - 1)
-        }' "$page"
-}
-
-case ${1-} in
---man)
-    page_with_lists
-    ;;
---update)
-    filled=$(filled_page)
-    printf '%s\n' "$filled" >"$page"
-    ;;
-'')
-    filled=$(filled_page)
-    if ! diff -u --label "$page" --label "$page, as it should be" "$page" - <<<"$filled"; then
-        fail "a table of the man page is out of date; \"$0 --update\" mends it"
-    fi
-    ;;
-*) fail "unknown option $1" ;;
-esac
+tables_main "$@"

@@ -8,8 +8,8 @@
  * ob1's matching hook, mapped onto our engine.
  *
  * ob1 5.0 has a compile-time interface for other matching engines: a posted queue ("prq") and an
- * unexpected queue ("umq") per communicator, and the functions below by these names. 4.1 gets the
- * same calls by its patch. Both queues are one engine here, so that they share per-peer state.
+ * unexpected queue ("umq") per communicator. Both are one engine here, and the functions below,
+ * which the patches of both series call, get the peer's state instead of its rank.
  *
  * Every function is called with the communicator's matching lock held, or before the communicator
  * is visible to anybody else; ob1 removes what it has found before it gives the lock back, which
@@ -35,64 +35,57 @@
 _Static_assert(LLAMATCH_ANY_TAG == OMPI_ANY_TAG, "the core's ANY_TAG must be MPI's");
 _Static_assert(LLAMATCH_ANY_SOURCE == OMPI_ANY_SOURCE, "the core's ANY_SOURCE must be MPI's");
 
+/** Part of ob1's state of a communicator; llamatch_peer_t is part of ob1's state of a peer. */
 typedef struct mca_pml_llamatch_queues {
-    llamatch_engine_t *engine;
-    llamatch_hold_t hold; /**< the unexpected message that the last search found */
+    llamatch_engine_t engine;
+    llamatch_hold_t hold;                 /**< the unexpected message that the last search found */
+    bool ready;                           /**< false: there was no memory, and add_comm fails */
+    bool pauses_heater;                   /**< by the info key */
+    struct ompi_communicator_t *comm;     /**< whose queues these are; from add_comm on */
+    struct mca_pml_llamatch_queues *next; /**< of all communicators (pml_llamatch_tuning.c) */
+    struct mca_pml_llamatch_queues *prev;
 } custom_match_prq;
 
-typedef custom_match_prq custom_match_umq;
+/** Where a posted receive is: ob1's own number, which orders its lists, is free for that. */
+static inline void custom_match_prq_moved(void *payload, uint64_t place)
+{
+    ((mca_pml_base_request_t *) payload)->req_sequence = place;
+}
 
-/** ob1 hands pointers to these around between search and removal; we do not need them. */
-typedef llamatch_node_t custom_match_umq_node;
-
-/** @return NULL when there is no memory; add_comm then fails */
-static inline custom_match_prq *custom_match_prq_init(void)
+static inline void custom_match_prq_init(custom_match_prq *prq)
 {
     llamatch_config_t config = llamatch_config_default;
-    custom_match_prq *queues = (custom_match_prq *) malloc(sizeof(*queues));
 
-    if (NULL != queues) {
-        config.entries = (uint32_t) mca_pml_llamatch_tuning.entries;
-        if (LLAMATCH_OK != llamatch_engine_create(&config, &queues->engine)) {
-            free(queues);
-            queues = NULL;
-        }
-    }
-    return queues;
+    config.pool = mca_pml_llamatch_pool;
+    config.entries = (uint32_t) mca_pml_llamatch_tuning.entries;
+    config.kind = (llamatch_kind_t) mca_pml_llamatch_tuning.engine;
+    config.moved = custom_match_prq_moved;
+    prq->pauses_heater = false;
+    prq->ready = (LLAMATCH_OK == llamatch_engine_init(&prq->engine, &config));
 }
 
-static inline void custom_match_prq_destroy(custom_match_prq *prq)
+/** To be called while the peers still exist. */
+static inline void custom_match_prq_fini(custom_match_prq *prq)
 {
-    if (NULL != prq) {
-        llamatch_engine_destroy(prq->engine);
-        free(prq);
+    if (prq->ready) {
+        llamatch_engine_fini(&prq->engine);
     }
 }
 
-/** The unexpected queue is the other half of the same engine. */
-static inline custom_match_umq *custom_match_umq_init(custom_match_prq *prq)
-{
-    return prq;
-}
-
-static inline void custom_match_umq_destroy(custom_match_umq *umq)
-{
-    (void) umq;
-}
-
-/** @param payload  a receive request; ob1's begins with the base request */
-static inline void custom_match_prq_append(custom_match_prq *prq, void *payload, int tag,
-                                           int source)
+/**
+ * @param payload  a receive request; ob1's begins with the base request
+ * @param peer     NULL for any source
+ */
+static inline void custom_match_prq_append(custom_match_prq *prq, llamatch_peer_t *peer, int tag,
+                                           void *payload)
 {
     mca_pml_base_request_t *request = (mca_pml_base_request_t *) payload;
-    uint64_t seq;
 
-    if (OPAL_UNLIKELY(LLAMATCH_OK
-                      != llamatch_engine_post(prq->engine, source, tag, payload, &seq))) {
+    if (OPAL_UNLIKELY(
+            LLAMATCH_OK
+            != llamatch_engine_post(&prq->engine, peer, tag, payload, &request->req_sequence))) {
         mca_pml_llamatch_out_of_memory("a posted receive");
     }
-    /* ob1's own number is 32 bits wide and wraps; ours finds the request again at a cancel. */
-    request->req_sequence = seq;
 #if OMPI_WANT_PERUSE
     if (MCA_PML_REQUEST_PROBE != request->req_type && MCA_PML_REQUEST_MPROBE != request->req_type) {
         PERUSE_TRACE_COMM_EVENT(PERUSE_COMM_REQ_INSERT_IN_POSTED_Q, request, PERUSE_RECV);
@@ -100,82 +93,50 @@ static inline void custom_match_prq_append(custom_match_prq *prq, void *payload,
 #endif
 }
 
-static inline void *custom_match_prq_find_dequeue_verify(custom_match_prq *prq, int tag, int peer)
+/** Find and remove the first receive that a message matches. */
+static inline void *custom_match_prq_match(custom_match_prq *prq, llamatch_peer_t *peer, int tag)
 {
-    void *payload = llamatch_engine_match(prq->engine, peer, tag);
+    void *payload = llamatch_engine_match(&prq->engine, peer, tag);
 
-#if OMPI_WANT_PERUSE
     if (NULL != payload) {
+        ((mca_pml_base_request_t *) payload)->req_sequence = 0; /* a late cancel finds nothing */
+#if OMPI_WANT_PERUSE
         PERUSE_TRACE_COMM_EVENT(PERUSE_COMM_REQ_REMOVE_FROM_POSTED_Q,
                                 (mca_pml_base_request_t *) payload, PERUSE_RECV);
-    }
 #endif
+    }
     return payload;
 }
 
-/** @return 1 when the request was there */
-static inline int custom_match_prq_cancel(custom_match_prq *prq, void *payload)
+static inline void custom_match_prq_cancel(custom_match_prq *prq, llamatch_peer_t *peer,
+                                           void *payload)
 {
-    mca_pml_base_request_t *request = (mca_pml_base_request_t *) payload;
-
-    return LLAMATCH_OK
-           == llamatch_engine_cancel(prq->engine, request->req_peer, request->req_sequence);
-}
-
-/** Receives posted for one peer; those for any source are nobody's in particular. */
-static inline unsigned custom_match_prq_peer_size(const custom_match_prq *prq, int peer)
-{
-    return (unsigned) llamatch_engine_num_posted(prq->engine, peer);
+    (void) llamatch_engine_cancel(&prq->engine, peer, payload,
+                                  ((mca_pml_base_request_t *) payload)->req_sequence);
 }
 
 /**
- * @p tag and @p source are the message's. They are not read from the fragment: a fragment that
- * came before its communicator existed can have another header in front.
+ * @p tag is the message's. It is not read from the fragment: a fragment that came before its
+ * communicator existed can have another header in front.
  */
-static inline void custom_match_umq_append(custom_match_umq *umq, int tag, int source,
+static inline void custom_match_umq_append(custom_match_prq *prq, llamatch_peer_t *peer, int tag,
                                            void *payload)
 {
-    if (OPAL_UNLIKELY(LLAMATCH_OK != llamatch_engine_arrive(umq->engine, source, tag, payload))) {
+    if (OPAL_UNLIKELY(LLAMATCH_OK != llamatch_engine_arrive(&prq->engine, peer, tag, payload))) {
         mca_pml_llamatch_out_of_memory("an unexpected message");
     }
 }
 
-static inline void *custom_match_umq_find_verify_hold(custom_match_umq *umq, int tag, int peer,
-                                                      custom_match_umq_node **hold_prev,
-                                                      custom_match_umq_node **hold_elem,
-                                                      int *hold_index)
+/** @param peer  NULL for any source; prq->hold.peer is then whose message was found */
+static inline void *custom_match_umq_find(custom_match_prq *prq, llamatch_peer_t *peer, int tag)
 {
-    *hold_prev = NULL;
-    *hold_elem = NULL;
-    *hold_index = 0;
-    return llamatch_engine_search(umq->engine, peer, tag, &umq->hold);
+    return llamatch_engine_search(&prq->engine, peer, tag, &prq->hold);
 }
 
-/** Source of the message that was found last. */
-static inline int custom_match_umq_hold_source(const custom_match_umq *umq)
+/** Remove the message that was found. */
+static inline void custom_match_umq_remove(custom_match_prq *prq)
 {
-    return umq->hold.source;
-}
-
-static inline void custom_match_umq_remove_hold(custom_match_umq *umq, custom_match_umq_node *prev,
-                                                custom_match_umq_node *elem, int index)
-{
-    (void) prev;
-    (void) elem;
-    (void) index;
-    llamatch_engine_take(umq->engine, &umq->hold);
-}
-
-/** Remove the messages for which @p visit returns true (a revoke does). */
-static inline void custom_match_umq_walk(custom_match_umq *umq, llamatch_visit_fn_t visit,
-                                         void *context)
-{
-    (void) llamatch_engine_walk_unexpected(umq->engine, visit, context);
-}
-
-static inline unsigned custom_match_umq_peer_size(const custom_match_umq *umq, int peer)
-{
-    return (unsigned) llamatch_engine_num_unexpected(umq->engine, peer);
+    llamatch_engine_take(&prq->engine, &prq->hold);
 }
 
 static inline bool custom_match_dump_entry(void *context, int32_t tag, void *item)
@@ -184,14 +145,12 @@ static inline bool custom_match_dump_entry(void *context, int32_t tag, void *ite
     return false;
 }
 
-static inline void custom_match_prq_dump(custom_match_prq *prq)
+static inline void custom_match_dump(custom_match_prq *prq)
 {
-    (void) llamatch_engine_walk_posted(prq->engine, custom_match_dump_entry, (void *) "req");
-}
-
-static inline void custom_match_umq_dump(custom_match_umq *umq)
-{
-    (void) llamatch_engine_walk_unexpected(umq->engine, custom_match_dump_entry, (void *) "frag");
+    opal_output(0, "expected receives\n");
+    (void) llamatch_engine_walk_posted(&prq->engine, custom_match_dump_entry, (void *) "req");
+    opal_output(0, "unexpected frag\n");
+    (void) llamatch_engine_walk_unexpected(&prq->engine, custom_match_dump_entry, (void *) "frag");
 }
 
 #endif /* PML_LLAMATCH_MATCH_H */

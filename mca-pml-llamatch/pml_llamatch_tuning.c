@@ -5,11 +5,15 @@
 /**
  * @file
  *
- * Parameters: registration, checks, and the texts that go with them.
+ * The component's start and end around the generated sources: the release check, parameters, and
+ * which communicators there are.
  */
 #include "ompi_config.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,27 +30,241 @@
 #include "ompi/runtime/ompi_rte.h"
 #endif
 
-#include "llamatch_queue.h"
-#include "pml_llamatch.h"
-#include "pml_llamatch_component.h"
-#include "pml_llamatch_tuning.h"
+#include "pml_llamatch_glue.h"
 
-#define LLAMATCH_HELP_FILE "help-mpi-pml-llamatch.txt"
+llamatch_pool_t *mca_pml_llamatch_pool;
+mca_pml_llamatch_tuning_t mca_pml_llamatch_tuning;
 
-#define LLAMATCH_PARAM(name, type, value, level, scope, help) .name = value,
-#define LLAMATCH_INHERITED(name, help)
-static const mca_pml_llamatch_tuning_t defaults = {
+/* --- parameters ----------------------------------------------------------------------------- */
+
+const mca_base_var_enum_value_t mca_pml_llamatch_engines[] = {{LLAMATCH_AUTO, "auto"},
+                                                              {LLAMATCH_LLA, "lla"},
+                                                              {LLAMATCH_HASH, "hash"},
+                                                              {LLAMATCH_LIST, "list"},
+                                                              {0, NULL}};
+
+static const mca_base_var_enum_value_t heaters[] = {
+    {LLAMATCH_HEATER_OFF, "0"},     {LLAMATCH_HEATER_ON, "1"},    {LLAMATCH_HEATER_FORCE, "force"},
+    {LLAMATCH_HEATER_OFF, "false"}, {LLAMATCH_HEATER_ON, "true"}, {0, NULL}};
+
+static const mca_base_var_enum_value_t truths[] = {
+    {false, "0"}, {true, "1"}, {false, "false"}, {true, "true"}, {0, NULL}};
+
+typedef enum { COUNT, POWER, BYTES, WORD } kind_t;
+
+/* The words and numbers of pml_llamatch_params.def. */
+static struct parameter {
+    const char *name;
+    const char *help;
+    mca_base_var_info_lvl_t level;
+    kind_t kind;
+    const mca_base_var_enum_value_t *words; /* of a WORD */
+    int64_t least, most;                    /* of all others */
+    const char *standard;
+    int64_t *value;
+    const char *text; /* what Open MPI has for it */
+} parameters[] = {
+#define ENGINES mca_pml_llamatch_engines
+#define HEATERS heaters
+#define TRUTHS truths
+#define LLAMATCH_WORD(name, words, standard, level, help)               \
+    {#name, help,     OPAL_INFO_LVL_##level,         WORD,    words, 0, \
+     0,     standard, &mca_pml_llamatch_tuning.name, standard},
+#define LLAMATCH_NUMBER(name, unit, standard, least, most, level, help) \
+    {#name,                                                             \
+     help,                                                              \
+     OPAL_INFO_LVL_##level,                                             \
+     unit,                                                              \
+     NULL,                                                              \
+     (int64_t) (least),                                                 \
+     (int64_t) (most),                                                  \
+     standard,                                                          \
+     &mca_pml_llamatch_tuning.name,                                     \
+     standard},
 #include "pml_llamatch_params.def"
 };
 
-#define LLAMATCH_PARAM(name, type, value, level, scope, help) .name = value,
-#define LLAMATCH_INHERITED(name, help)
-mca_pml_llamatch_tuning_t mca_pml_llamatch_tuning = {
-#include "pml_llamatch_params.def"
-};
+#define NUM_PARAMETERS (sizeof(parameters) / sizeof(parameters[0]))
 
-/* Not from Open MPI's structures: a wrong release may have moved the name in them. */
-static const char *local_host(void)
+bool mca_pml_llamatch_read_word(const mca_base_var_enum_value_t *words, const char *text,
+                                int *value)
+{
+    for (; NULL != text && NULL != words->string; ++words) {
+        if (0 == strcmp(text, words->string)) {
+            *value = words->value;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *mca_pml_llamatch_word(const mca_base_var_enum_value_t *words, int value)
+{
+    while (NULL != words->string && value != words->value) {
+        ++words;
+    }
+    return words->string;
+}
+
+void mca_pml_llamatch_list_words(const mca_base_var_enum_value_t *words, char *text, size_t size)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (int i = 0; NULL != words[i].string && used < size; ++i) {
+        used += (size_t) snprintf(text + used, size - used, "%s%s", (0 == i) ? "" : ", ",
+                                  words[i].string);
+    }
+}
+
+static bool read_number(const struct parameter *parameter, const char *text, int64_t *value)
+{
+    static const char suffixes[] = "KMG";
+    const char *suffix;
+    long long read;
+    char *end;
+    int shift;
+
+    /* not what strtoll takes beside numbers: white space and signs */
+    if (NULL == text || 0 == strspn(text + ('-' == text[0]), "0123456789")) {
+        return false;
+    }
+    errno = 0;
+    read = strtoll(text, &end, 10);
+    if (BYTES == parameter->kind && '\0' != *end) {
+        suffix = strchr(suffixes, *end & ~('a' - 'A'));
+        if (NULL == suffix || '\0' == *suffix) {
+            return false;
+        }
+        shift = 10 * (int) (suffix - suffixes + 1);
+        if (read < 0 || parameter->most >> shift < read) {
+            return false;
+        }
+        read <<= shift;
+        ++end;
+    }
+    if (0 != errno || '\0' != *end || read < parameter->least || parameter->most < read
+        || (POWER == parameter->kind && 0 != (read & (read - 1)))) {
+        return false;
+    }
+    *value = read;
+    return true;
+}
+
+static bool read_text(const struct parameter *parameter, const char *text)
+{
+    int value;
+
+    if (WORD != parameter->kind) {
+        return read_number(parameter, text, parameter->value);
+    }
+    if (mca_pml_llamatch_read_word(parameter->words, text, &value)) {
+        *parameter->value = value;
+        return true;
+    }
+    return false;
+}
+
+/* What a user needs to know of a value that is not used. */
+static int describe(const struct parameter *parameter, char *text, size_t size)
+{
+    char allowed[128];
+
+    if (WORD == parameter->kind) {
+        mca_pml_llamatch_list_words(parameter->words, allowed, sizeof(allowed));
+    } else {
+        snprintf(allowed, sizeof(allowed), "%s from %" PRId64 " to %" PRId64,
+                 (POWER == parameter->kind)   ? "a power of two"
+                 : (BYTES == parameter->kind) ? "a number of bytes (K, M, G)"
+                                              : "a whole number",
+                 parameter->least, parameter->most);
+    }
+    return snprintf(text, size,
+                    "\n\n  Parameter:    pml_llamatch_%s\n  Value:        %s\n"
+                    "  Allowed:      %s\n  Used instead: %s",
+                    parameter->name, (NULL == parameter->text) ? "" : parameter->text, allowed,
+                    parameter->standard);
+}
+
+/* One help text for all bad values: Open MPI shows a text once, whatever is in it. */
+static void read_parameters(void)
+{
+    char bad[4096] = "";
+    size_t used = 0;
+
+    for (size_t i = 0; i < NUM_PARAMETERS; ++i) {
+        if (!read_text(&parameters[i], parameters[i].text)) {
+            (void) read_text(&parameters[i], parameters[i].standard);
+            if (used < sizeof(bad)) {
+                used += (size_t) describe(&parameters[i], bad + used, sizeof(bad) - used);
+            }
+        }
+    }
+    if (0 < used) {
+        opal_show_help(LLAMATCH_HELP_FILE, "bad_value", true, mca_pml_llamatch_host(), bad);
+    }
+}
+
+static void register_parameters(void)
+{
+    const mca_base_component_t *component = &mca_pml_llamatch_component.pmlm_version;
+
+    for (size_t i = 0; i < NUM_PARAMETERS; ++i) {
+        struct parameter *parameter = &parameters[i];
+
+        parameter->text = parameter->standard;
+        (void) read_text(parameter, parameter->standard);
+        (void) mca_base_component_var_register(
+            component, parameter->name, parameter->help, MCA_BASE_VAR_TYPE_STRING, NULL, 0, 0,
+            parameter->level, MCA_BASE_VAR_SCOPE_READONLY, &parameter->text);
+    }
+}
+
+/* --- switches: written at run time ---------------------------------------------------------- */
+
+static int heater_paused; /* what Open MPI has for it */
+
+/* Open MPI asks for the name of a value, and does not take the name, before it writes the value. */
+static int (*name_of_value)(mca_base_var_enum_t *self, const int value, char **name);
+
+static int heater_paused_written(mca_base_var_enum_t *self, const int value, char **name)
+{
+    int ret = name_of_value(self, value, name);
+
+    if (OPAL_SUCCESS == ret && NULL == name && value != heater_paused) {
+        mca_pml_llamatch_heater_pause(0 != value);
+    }
+    return ret;
+}
+
+static void register_switches(void)
+{
+    static const mca_base_var_enum_value_t values[] = {{false, "false"}, {true, "true"}, {0, NULL}};
+    mca_base_var_enum_t *names = NULL;
+
+    if (heater_paused) { /* before an earlier end of this component */
+        mca_pml_llamatch_heater_pause(false);
+    }
+    heater_paused = false;
+    if (OPAL_SUCCESS != mca_base_var_enum_create("pml_llamatch_switch", values, &names)) {
+        return;
+    }
+    name_of_value = names->string_from_value;
+#define LLAMATCH_SWITCH(name, level, help)                                                      \
+    names->string_from_value = name##_written;                                                  \
+    (void) mca_base_component_var_register(                                                     \
+        &mca_pml_llamatch_component.pmlm_version, #name, help, MCA_BASE_VAR_TYPE_INT, names, 0, \
+        MCA_BASE_VAR_FLAG_SETTABLE, OPAL_INFO_LVL_##level, MCA_BASE_VAR_SCOPE_LOCAL, &name);
+#include "pml_llamatch_params.def"
+    OBJ_RELEASE(names);
+    if (heater_paused) {
+        mca_pml_llamatch_heater_pause(true);
+    }
+}
+
+/* --- the release ---------------------------------------------------------------------------- */
+
+const char *mca_pml_llamatch_host(void)
 {
     static char host[256];
 
@@ -90,16 +308,95 @@ static bool same_release(void)
     /* Unasked it stays silent: then it is only a left-over file in the component folder. */
     if (asked_for()) {
         version[strcspn(version, ",")] = '\0';
-        opal_show_help(LLAMATCH_HELP_FILE, "wrong_release", true, local_host(), OMPI_MAJOR_VERSION,
-                       OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION, version);
+        opal_show_help(LLAMATCH_HELP_FILE, "wrong_release", true, mca_pml_llamatch_host(),
+                       OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION, version);
     }
     return false;
 }
 
+/* --- communicators -------------------------------------------------------------------------- */
+
+static custom_match_prq *all_queues;
+static opal_mutex_t all_queues_lock = OPAL_MUTEX_STATIC_INIT;
+
+custom_match_prq *mca_pml_llamatch_lock_queues(const void *comm)
+{
+    custom_match_prq *queues;
+
+    opal_mutex_lock(&all_queues_lock);
+    for (queues = all_queues; NULL != queues; queues = queues->next) {
+        if (comm == queues->comm) {
+            LLAMATCH_MATCHING_LOCK(&queues->comm->c_pml_comm->matching_lock);
+            return queues;
+        }
+    }
+    opal_mutex_unlock(&all_queues_lock);
+    return NULL;
+}
+
+void mca_pml_llamatch_unlock_queues(custom_match_prq *queues)
+{
+    LLAMATCH_MATCHING_UNLOCK(&queues->comm->c_pml_comm->matching_lock);
+    opal_mutex_unlock(&all_queues_lock);
+}
+
+bool mca_pml_llamatch_any_busy(void)
+{
+    bool busy = false;
+
+    opal_mutex_lock(&all_queues_lock);
+    for (const custom_match_prq *queues = all_queues; NULL != queues && !busy;
+         queues = queues->next) {
+        /* Without the matching lock, which is not the heater's to take. */
+        busy = 0 != __atomic_load_n(&queues->engine.num_posted, __ATOMIC_RELAXED)
+               || 0 != __atomic_load_n(&queues->engine.num_unexpected, __ATOMIC_RELAXED);
+    }
+    opal_mutex_unlock(&all_queues_lock);
+    return busy;
+}
+
+void mca_pml_llamatch_tuning_add_comm(struct ompi_communicator_t *comm)
+{
+    custom_match_prq *queues = comm->c_pml_comm->prq;
+
+    queues->comm = comm;
+    opal_mutex_lock(&all_queues_lock);
+    queues->next = all_queues;
+    queues->prev = NULL;
+    if (NULL != all_queues) {
+        all_queues->prev = queues;
+    }
+    all_queues = queues;
+    opal_mutex_unlock(&all_queues_lock);
+    mca_pml_llamatch_info_subscribe(comm);
+}
+
+void mca_pml_llamatch_tuning_del_comm(struct ompi_communicator_t *comm)
+{
+    custom_match_prq *queues = comm->c_pml_comm->prq;
+
+    if (queues->pauses_heater) {
+        mca_pml_llamatch_heater_pause(false);
+    }
+    mca_pml_llamatch_summary_add(comm);
+    opal_mutex_lock(&all_queues_lock);
+    if (NULL != queues->next) {
+        queues->next->prev = queues->prev;
+    }
+    if (NULL != queues->prev) {
+        queues->prev->next = queues->next;
+    } else {
+        all_queues = queues->next;
+    }
+    opal_mutex_unlock(&all_queues_lock);
+}
+
+/* --- start and end -------------------------------------------------------------------------- */
+
+static bool selected;
+
 int mca_pml_llamatch_tuning_register(void)
 {
-    const mca_base_component_t *component = &mca_pml_llamatch_component.pmlm_version;
-
 #if defined(LLAMATCH_HELP_DIR)
     /* Dropped into an installed Open MPI, our texts are not in its data folder. */
     opal_show_help_add_dir(LLAMATCH_HELP_DIR);
@@ -107,31 +404,37 @@ int mca_pml_llamatch_tuning_register(void)
     if (!same_release()) {
         return OMPI_ERR_NOT_AVAILABLE;
     }
-    mca_pml_llamatch_tuning = defaults;
-#define LLAMATCH_PARAM(name, type, value, level, scope, help)                                \
-    (void) mca_base_component_var_register(                                                  \
-        component, #name, help, MCA_BASE_VAR_TYPE_##type, NULL, 0, 0, OPAL_INFO_LVL_##level, \
-        MCA_BASE_VAR_SCOPE_##scope, &mca_pml_llamatch_tuning.name);
-#define LLAMATCH_INHERITED(name, help)
-#include "pml_llamatch_params.def"
+    register_parameters();
+    register_switches();
+    mca_pml_llamatch_pvar_register();
     return OMPI_SUCCESS;
 }
 
-void mca_pml_llamatch_tuning_init(void)
+bool mca_pml_llamatch_tuning_init(void)
 {
-    int entries = mca_pml_llamatch_tuning.entries;
-
-    if (entries < LLAMATCH_ENTRIES_MIN || entries > LLAMATCH_ENTRIES_MAX
-        || 0 != (entries & (entries - 1))) {
-        opal_show_help(LLAMATCH_HELP_FILE, "bad_entries", true, LLAMATCH_ENTRIES_MIN,
-                       LLAMATCH_ENTRIES_MAX, local_host(), entries, defaults.entries);
-        mca_pml_llamatch_tuning.entries = defaults.entries;
-    }
-    if (mca_pml_llamatch_tuning.heater) {
-        opal_show_help(LLAMATCH_HELP_FILE, "no_heater", true, local_host(), "true");
-        mca_pml_llamatch_tuning.heater = false;
-    }
+    read_parameters();
+    mca_pml_llamatch_heater_publish();
+    return LLAMATCH_OK == llamatch_pool_create(NULL, &mca_pml_llamatch_pool);
 }
+
+void mca_pml_llamatch_tuning_enable(void)
+{
+    selected = true;
+    mca_pml_llamatch_heater_start();
+}
+
+void mca_pml_llamatch_tuning_fini(void)
+{
+    if (selected) {
+        mca_pml_llamatch_summary_print();
+    }
+    selected = false;
+    mca_pml_llamatch_heater_stop();
+    llamatch_pool_destroy(mca_pml_llamatch_pool);
+    mca_pml_llamatch_pool = NULL;
+}
+
+/* --- texts ---------------------------------------------------------------------------------- */
 
 const char *mca_pml_llamatch_inherited_help(const char *name)
 {
@@ -139,7 +442,6 @@ const char *mca_pml_llamatch_inherited_help(const char *name)
         const char *name;
         const char *help;
     } texts[] = {
-#define LLAMATCH_PARAM(param, type, value, level, scope, text)
 #define LLAMATCH_INHERITED(param, text) {#param, text},
 #include "pml_llamatch_params.def"
     };
@@ -154,7 +456,7 @@ const char *mca_pml_llamatch_inherited_help(const char *name)
 
 void mca_pml_llamatch_out_of_memory(const char *what)
 {
-    opal_show_help(LLAMATCH_HELP_FILE, "out_of_memory", true, what, local_host());
+    opal_show_help(LLAMATCH_HELP_FILE, "out_of_memory", true, what, mca_pml_llamatch_host());
     ompi_rte_abort(1, "pml/llamatch: out of memory for %s", what);
     abort(); /* not reached; some run-time layers return */
 }

@@ -13,30 +13,51 @@
 #include "ompi_config.h"
 
 #include <stdbool.h>
+#include <stdint.h>
+
+#include "llamatch_pool.h"
+
+struct ompi_communicator_t;
 
 BEGIN_C_DECLS
 
-/** One field per line of pml_llamatch_params.def. */
+/** What is in force: one field per word and number of pml_llamatch_params.def. */
 typedef struct mca_pml_llamatch_tuning {
-#define LLAMATCH_C_TYPE_INT int
-#define LLAMATCH_C_TYPE_BOOL bool
-#define LLAMATCH_PARAM(name, type, value, level, scope, help) LLAMATCH_C_TYPE_##type name;
-#define LLAMATCH_INHERITED(name, help)
+#define LLAMATCH_WORD(name, words, standard, level, help) int64_t name;
+#define LLAMATCH_NUMBER(name, unit, standard, least, most, level, help) int64_t name;
 #include "pml_llamatch_params.def"
 } mca_pml_llamatch_tuning_t;
 
 extern mca_pml_llamatch_tuning_t mca_pml_llamatch_tuning;
 
+/** Where the arrays of all communicators come from. */
+extern llamatch_pool_t *mca_pml_llamatch_pool;
+
 /**
  * First thing in the component's register function: refuses to be loaded into another release of
- * Open MPI, then registers our parameters.
+ * Open MPI, then registers our parameters and performance variables.
  *
  * @return OMPI_SUCCESS, or OMPI_ERR_NOT_AVAILABLE (the component then does not exist)
  */
 int mca_pml_llamatch_tuning_register(void);
 
-/** Check the values; called when the component was asked for. Bad ones are replaced, and said. */
-void mca_pml_llamatch_tuning_init(void);
+/**
+ * Called when the component was asked for: read the parameters (bad ones are replaced, and said),
+ * and make the pool.
+ *
+ * @return false when there is no memory; the component is then not used
+ */
+bool mca_pml_llamatch_tuning_init(void);
+
+/** The component was selected. */
+void mca_pml_llamatch_tuning_enable(void);
+
+/** The component's end, selected or not: all communicators are gone. */
+void mca_pml_llamatch_tuning_fini(void);
+
+/** A communicator's queues exist now; or will be gone. */
+void mca_pml_llamatch_tuning_add_comm(struct ompi_communicator_t *comm);
+void mca_pml_llamatch_tuning_del_comm(struct ompi_communicator_t *comm);
 
 /** Help text for a parameter that ob1 registers without one, or NULL. */
 const char *mca_pml_llamatch_inherited_help(const char *name);

@@ -9,148 +9,140 @@
  * the order and the invariants.
  */
 #include "llamatch_engine.h"
+#include "llamatch_simd.h"
 
 #include <string.h>
 
-struct llamatch_peer {
-    llamatch_queue_t posted;
-    llamatch_queue_t unexpected;
-    llamatch_peer_t *ring_next; /**< NULL: not in the ring */
-    llamatch_peer_t *ring_prev;
-    int32_t source;
+const char *const llamatch_kind_names[LLAMATCH_NUM_KINDS] = {"auto", "lla", "hash", "list"};
+
+/* A queue gets an index when it is longer than index_above and when the searches that
+ * went deep have looked at this many times as many entries as it has. Making an index costs about
+ * as much as that: 20 to 40 ns per entry, and passing an entry about half a nanosecond. */
+#define EFFORT_PER_ENTRY 32
+
+/* An index goes when the queue is shorter than index_above divided by this. */
+#define INDEX_HYSTERESIS 4
+
+const llamatch_config_t llamatch_config_default = {
+    NULL, LLAMATCH_ENTRIES_DEFAULT, LLAMATCH_AUTO, NULL, NULL, 64,
 };
 
-/* 8 spare nodes of 384 bytes: enough that bursts of a few peers never reach the allocator. 256
- * idle ones: 96 KiB of a communicator at most, and its first 256 short queues cost least. */
-const llamatch_config_t llamatch_config_default = {NULL, LLAMATCH_ENTRIES_DEFAULT, 8, 256, 0};
-
-/* Keeps rare work out of the functions on the path of every message, which then need not save the
- * registers it would use. */
-#if defined(__GNUC__)
-#define RARE __attribute__((noinline, cold))
-#else
-#define RARE
-#endif
-
-static void *engine_alloc(llamatch_engine_t *engine, size_t bytes)
+int llamatch_engine_init(llamatch_engine_t *engine, const llamatch_config_t *config)
 {
-    return engine->nodes.allocator.alloc(engine->nodes.allocator.context, LLAMATCH_LINE, bytes);
-}
-
-static void engine_free(llamatch_engine_t *engine, void *memory, size_t bytes)
-{
-    if (NULL != memory) {
-        engine->nodes.allocator.free(engine->nodes.allocator.context, memory, bytes);
-    }
-}
-
-static int peers_grow(llamatch_engine_t *engine, uint32_t size)
-{
-    llamatch_peer_t **peers = engine_alloc(engine, size * sizeof(*peers));
-
-    if (NULL == peers) {
-        return LLAMATCH_ERR_NO_MEMORY;
-    }
-    memset(peers, 0, size * sizeof(*peers));
-    if (NULL != engine->peers) {
-        memcpy(peers, engine->peers, engine->peers_size * sizeof(*peers));
-        engine_free(engine, engine->peers, engine->peers_size * sizeof(*peers));
-    }
-    engine->peers = peers;
-    engine->peers_size = size;
-    return LLAMATCH_OK;
-}
-
-int llamatch_engine_create(const llamatch_config_t *config, llamatch_engine_t **engine_out)
-{
-    llamatch_nodes_t nodes;
-    llamatch_engine_t *engine;
+    const llamatch_simd_path_t *paths;
+    llamatch_find_fn_t find = config->find;
     int status;
 
-    status = llamatch_nodes_init(&nodes, config->entries, config->max_spare, config->max_idle,
-                                 config->allocator);
+    if (NULL == find) {
+        (void) llamatch_simd_paths(&paths);
+        find = paths[0].find;
+    }
+    memset(engine, 0, sizeof(*engine));
+    status = llamatch_shape_init(&engine->posted_shape, config->pool, config->entries, find,
+                                 config->moved);
     if (LLAMATCH_OK != status) {
         return status;
     }
-    engine = nodes.allocator.alloc(nodes.allocator.context, LLAMATCH_LINE, sizeof(*engine));
-    if (NULL == engine) {
-        return LLAMATCH_ERR_NO_MEMORY;
-    }
-    memset(engine, 0, sizeof(*engine));
-    engine->nodes = nodes;
-    llamatch_queue_init(&engine->wild);
-    if (0 < config->peers && LLAMATCH_OK != (status = peers_grow(engine, config->peers))) {
-        engine_free(engine, engine, sizeof(*engine));
+    engine->unexpected_shape = engine->posted_shape;
+    engine->unexpected_shape.moved = NULL;
+    engine->indexing.pool = config->pool;
+    status = llamatch_shape_init(&engine->indexing.bucket, config->pool, LLAMATCH_BUCKET_ENTRIES,
+                                 find, NULL);
+    if (LLAMATCH_OK != status) {
         return status;
     }
-    *engine_out = engine;
+    engine->index_above = config->index_above;
+    engine->entries = config->entries;
+    llamatch_queue_init(&engine->wild);
+    llamatch_engine_set_kind(engine, config->kind);
     return LLAMATCH_OK;
 }
 
-void llamatch_engine_destroy(llamatch_engine_t *engine)
+static void clear_queue(llamatch_engine_t *engine, llamatch_queue_t *queue,
+                        const llamatch_shape_t *shape)
 {
-    if (NULL == engine) {
-        return;
+    if (NULL != queue->index) {
+        queue->index->marked =
+            0; /* all entries go; none is moved before, as its item may be gone */
+        llamatch_index_drop(&engine->indexing, queue, shape);
     }
-    for (uint32_t i = 0; i < engine->peers_size; ++i) {
-        llamatch_peer_t *peer = engine->peers[i];
-
-        if (NULL != peer) {
-            llamatch_queue_clear(&peer->posted, &engine->nodes);
-            llamatch_queue_clear(&peer->unexpected, &engine->nodes);
-            engine_free(engine, peer, sizeof(*peer));
-        }
-    }
-    engine_free(engine, engine->peers, engine->peers_size * sizeof(*engine->peers));
-    llamatch_queue_clear(&engine->wild, &engine->nodes);
-    llamatch_nodes_fini(&engine->nodes);
-    engine_free(engine, engine, sizeof(*engine));
+    llamatch_queue_clear(queue, shape);
 }
 
-/* A peer's state, or NULL when nothing was ever queued for it. */
-static inline llamatch_peer_t *peer_lookup(const llamatch_engine_t *engine, int32_t source)
+void llamatch_engine_fini(llamatch_engine_t *engine)
 {
-    return ((uint32_t) source < engine->peers_size) ? engine->peers[source] : NULL;
+    for (llamatch_peer_t *peer = engine->peers; NULL != peer; peer = peer->next) {
+        clear_queue(engine, &peer->posted, &engine->posted_shape);
+        clear_queue(engine, &peer->unexpected, &engine->unexpected_shape);
+    }
+    clear_queue(engine, &engine->wild, &engine->posted_shape);
 }
 
-RARE static int peer_create(llamatch_engine_t *engine, int32_t source, llamatch_peer_t **peer_out)
+void llamatch_peer_init(llamatch_peer_t *peer)
 {
-    llamatch_peer_t *peer;
-
-    if (0 > source) {
-        return LLAMATCH_ERR_ARGUMENT;
-    }
-    if ((uint32_t) source >= engine->peers_size) {
-        /* Doubling, from one line of pointers on, keeps the copying linear in the end. */
-        uint32_t size = (0 == engine->peers_size) ? 8 : engine->peers_size;
-
-        while (size <= (uint32_t) source) {
-            size *= 2;
-        }
-        if (LLAMATCH_OK != peers_grow(engine, size)) {
-            return LLAMATCH_ERR_NO_MEMORY;
-        }
-    }
-    peer = engine_alloc(engine, sizeof(*peer));
-    if (NULL == peer) {
-        return LLAMATCH_ERR_NO_MEMORY;
-    }
+    memset(peer, 0, sizeof(*peer));
     llamatch_queue_init(&peer->posted);
     llamatch_queue_init(&peer->unexpected);
-    peer->ring_next = NULL;
-    peer->ring_prev = NULL;
-    peer->source = source;
-    engine->peers[source] = peer;
-    ++engine->num_peers;
-    *peer_out = peer;
-    return LLAMATCH_OK;
 }
 
-/* A peer's state, made now if need be. */
-static inline int peer_get(llamatch_engine_t *engine, int32_t source, llamatch_peer_t **peer_out)
+static void know_peer(llamatch_engine_t *engine, llamatch_peer_t *peer)
 {
-    *peer_out = peer_lookup(engine, source);
-    return (NULL != *peer_out) ? LLAMATCH_OK : peer_create(engine, source, peer_out);
+    if (!peer->known) {
+        peer->known = true;
+        peer->next = engine->peers;
+        engine->peers = peer;
+    }
+}
+
+/* Does the kind allow an index, and must it stay? */
+static inline bool may_index(const llamatch_engine_t *engine)
+{
+    return LLAMATCH_AUTO == engine->kind || LLAMATCH_HASH == engine->kind;
+}
+
+static inline bool keeps_index(const llamatch_engine_t *engine)
+{
+    return LLAMATCH_HASH == engine->kind;
+}
+
+static void make_index(llamatch_engine_t *engine, llamatch_queue_t *queue,
+                       const llamatch_shape_t *shape, llamatch_counts_t *counts)
+{
+    if (LLAMATCH_OK == llamatch_index_build(&engine->indexing, queue, shape)) {
+        ++counts->indexed;
+        queue->effort = UINT32_MAX;
+    } else {
+        queue->effort = 0; /* not again at once */
+    }
+}
+
+static void fit_queue(llamatch_engine_t *engine, llamatch_queue_t *queue,
+                      const llamatch_shape_t *shape, llamatch_counts_t *counts)
+{
+    if (LLAMATCH_HASH == engine->kind && NULL == queue->index && 0 < queue->count) {
+        make_index(engine, queue, shape, counts);
+    } else if (!may_index(engine) && NULL != queue->index) {
+        llamatch_index_drop(&engine->indexing, queue, shape);
+        ++counts->dropped;
+    }
+}
+
+void llamatch_engine_set_kind(llamatch_engine_t *engine, llamatch_kind_t kind)
+{
+    /* A list is made of arrays of which only one entry is used. */
+    uint32_t entries = (LLAMATCH_LIST == kind) ? 1 : engine->entries;
+    uint32_t sparse = (LLAMATCH_LIST == kind) ? 0 : engine->entries / 4;
+
+    engine->kind = kind;
+    engine->posted_shape.entries = entries;
+    engine->posted_shape.sparse = sparse;
+    engine->unexpected_shape.entries = entries;
+    engine->unexpected_shape.sparse = sparse;
+    for (llamatch_peer_t *peer = engine->peers; NULL != peer; peer = peer->next) {
+        fit_queue(engine, &peer->posted, &engine->posted_shape, &engine->posted);
+        fit_queue(engine, &peer->unexpected, &engine->unexpected_shape, &engine->unexpected);
+    }
+    fit_queue(engine, &engine->wild, &engine->posted_shape, &engine->posted);
 }
 
 static void ring_insert(llamatch_engine_t *engine, llamatch_peer_t *peer)
@@ -183,198 +175,271 @@ static void ring_remove(llamatch_engine_t *engine, llamatch_peer_t *peer)
     peer->ring_prev = NULL;
 }
 
-int llamatch_engine_post(llamatch_engine_t *engine, int32_t source, int32_t tag, void *item,
-                         uint64_t *seq_out)
+/* An entry was appended: to a queue with an index, or as the first one of an array. */
+static void appended(llamatch_engine_t *engine, llamatch_queue_t *queue,
+                     const llamatch_shape_t *shape, llamatch_counts_t *counts, int32_t tag,
+                     llamatch_pos_t pos)
 {
-    llamatch_queue_t *queue = &engine->wild;
-    uint64_t seq = engine->next_post;
-    int status;
-
-    if (LLAMATCH_ANY_SOURCE != source) {
-        llamatch_peer_t *peer;
-
-        status = peer_get(engine, source, &peer);
-        if (LLAMATCH_OK != status) {
-            return status;
-        }
-        queue = &peer->posted;
+    if (NULL != queue->index) {
+        llamatch_index_add(&engine->indexing, queue, shape, tag, pos);
+        counts->dropped += (NULL == queue->index);
+    } else if (LLAMATCH_HASH == engine->kind
+               || (UINT32_MAX == queue->effort && LLAMATCH_AUTO == engine->kind
+                   && queue->count > engine->index_above)) {
+        make_index(engine, queue, shape, counts);
     }
-    status = llamatch_queue_append(queue, &engine->nodes, tag, seq, item);
-    if (LLAMATCH_OK != status) {
-        return status;
-    }
-    ++engine->next_post;
-    ++engine->num_posted;
-    if (NULL != seq_out) {
-        *seq_out = seq;
-    }
-    return LLAMATCH_OK;
 }
 
-static inline void *take_posted(llamatch_engine_t *engine, llamatch_queue_t *queue,
-                                llamatch_pos_t pos)
+void llamatch_engine_post_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
+                               llamatch_pos_t pos)
 {
-    if (NULL == pos.node) {
-        return NULL;
+    llamatch_queue_t *queue = &engine->wild;
+
+    if (NULL != peer) {
+        know_peer(engine, peer);
+        queue = &peer->posted;
     }
-    --engine->num_posted;
-    return llamatch_queue_remove(queue, &engine->nodes, pos);
+    appended(engine, queue, &engine->posted_shape, &engine->posted, tag, pos);
+}
+
+/* A search has looked at this many entries: count it, and see whether the queue should be indexed.
+ */
+static void count_depth(llamatch_counts_t *counts, uint64_t depth)
+{
+    if (1 < depth) {
+        uint32_t class = 63 - (uint32_t) __builtin_clzll(depth);
+
+        ++counts->depths[(class < LLAMATCH_DEPTHS) ? class : LLAMATCH_DEPTHS - 1];
+        counts->depth_sum += depth;
+        if (depth > counts->depth_max) {
+            counts->depth_max = depth;
+        }
+    }
+}
+
+static void count_effort(llamatch_engine_t *engine, llamatch_queue_t *queue,
+                         const llamatch_shape_t *shape, llamatch_counts_t *counts, uint64_t depth)
+{
+    if (depth <= engine->index_above || NULL != queue->index || LLAMATCH_AUTO != engine->kind) {
+        return;
+    }
+    queue->effort =
+        (depth < UINT32_MAX - queue->effort) ? queue->effort + (uint32_t) depth : UINT32_MAX;
+    if (queue->count > engine->index_above && queue->effort / EFFORT_PER_ENTRY >= queue->count) {
+        make_index(engine, queue, shape, counts);
+    }
+}
+
+/* Take an entry out of a queue, indexed or not. */
+static void take_out(llamatch_engine_t *engine, llamatch_queue_t *queue,
+                     const llamatch_shape_t *shape, llamatch_counts_t *counts, llamatch_pos_t pos)
+{
+    if (NULL == queue->index) {
+        llamatch_queue_remove(queue, shape, pos);
+    } else {
+        llamatch_index_remove(&engine->indexing, queue, shape, pos,
+                              engine->index_above / INDEX_HYSTERESIS, keeps_index(engine));
+        counts->dropped += (NULL == queue->index);
+    }
+}
+
+static inline uint64_t seq_at(const llamatch_shape_t *shape, llamatch_pos_t pos)
+{
+    return (NULL != pos.node) ? llamatch_node_slots(shape, pos.node)[pos.index].seq : UINT64_MAX;
+}
+
+/* The first receive of one queue that matches a message. */
+static llamatch_pos_t first_posted(llamatch_engine_t *engine, llamatch_queue_t *queue, int32_t tag,
+                                   uint64_t *examined)
+{
+    const llamatch_shape_t *shape = &engine->posted_shape;
+    llamatch_pos_t pos, any_tag = {NULL, 0};
+
+    if (NULL == queue->index) {
+        return llamatch_queue_find(queue, shape, llamatch_key_of_message(tag), examined);
+    }
+    if (0 != queue->index->any_tags && 0 <= tag) {
+        any_tag = llamatch_index_find(&engine->indexing, queue, shape, LLAMATCH_ANY_TAG, examined);
+    }
+    pos = llamatch_index_find(&engine->indexing, queue, shape, tag, examined);
+    return (seq_at(shape, any_tag) < seq_at(shape, pos)) ? any_tag : pos;
 }
 
 /*
- * The earliest match of two queues that are not empty: their nodes are walked in the order of
- * their first numbers, so no more is examined than the entries posted before the result, plus
- * the rest of one node.
+ * The earliest match of two queues without index: their nodes are walked in the order of their
+ * first numbers, so no more is examined than the entries posted before the result, plus the rest
+ * of one node. Returns 0 or 1 for the queue in which it is.
  */
-static void *match_merged(llamatch_engine_t *engine, llamatch_queue_t *specific, llamatch_key_t key)
+static int first_merged(const llamatch_shape_t *shape, llamatch_queue_t *const queues[2],
+                        llamatch_key_t key, llamatch_pos_t *found, uint64_t examined[2])
 {
-    llamatch_queue_t *queue = specific, *other_queue = &engine->wild;
-    llamatch_node_t *other = other_queue->head;
-    llamatch_pos_t pos = {queue->head, 0};
-    uint64_t seq;
+    llamatch_pos_t at[2] = {{queues[0]->head, 0}, {queues[1]->head, 0}};
+    int here = (at[0].node->first_seq < at[1].node->first_seq) ? 0 : 1;
+    uint64_t limit;
 
-    for (;;) {
-        if (other->first_seq < pos.node->first_seq) {
-            llamatch_queue_t *swap_queue = queue;
-            llamatch_node_t *swap = pos.node;
-
-            queue = other_queue;
-            other_queue = swap_queue;
-            pos.node = other;
-            other = swap;
-        }
-        pos.index = llamatch_node_find(&engine->nodes, pos.node, key);
-        if (pos.index < pos.node->end) {
+    for (;; here = !here) {
+        limit = (NULL != at[!here].node) ? at[!here].node->first_seq : UINT64_MAX;
+        if (shape->find(&at[here], limit, shape->tags_offset, key, &examined[here])) {
             break;
         }
-        pos.node = pos.node->next;
-        if (NULL == pos.node) {
-            /* Only the other queue is left. */
-            return take_posted(engine, other_queue,
-                               llamatch_queue_find_from(other, &engine->nodes, key));
+        if (UINT64_MAX == limit) {
+            found->node = NULL;
+            return here;
         }
     }
     /* What was posted before this match and not examined is in nodes that begin before it. */
-    seq = llamatch_node_slots(&engine->nodes, pos.node)[pos.index].seq;
-    for (; NULL != other && other->first_seq < seq; other = other->next) {
-        uint32_t index = llamatch_node_find(&engine->nodes, other, key);
-
-        if (index < other->end) {
-            if (llamatch_node_slots(&engine->nodes, other)[index].seq < seq) {
-                pos.node = other;
-                pos.index = index;
-                queue = other_queue;
-            }
-            break;
-        }
+    limit = seq_at(shape, at[here]);
+    if (shape->find(&at[!here], limit, shape->tags_offset, key, &examined[!here])
+        && seq_at(shape, at[!here]) < limit) {
+        here = !here;
     }
-    return take_posted(engine, queue, pos);
+    *found = at[here];
+    return here;
 }
 
-void *llamatch_engine_match(llamatch_engine_t *engine, int32_t source, int32_t tag)
+void *llamatch_engine_match_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag)
 {
-    llamatch_peer_t *peer = peer_lookup(engine, source);
-    llamatch_key_t key = llamatch_key_of_message(tag);
-    llamatch_queue_t *queue = &engine->wild;
+    const llamatch_shape_t *shape = &engine->posted_shape;
+    llamatch_queue_t *const queues[2] = {&peer->posted, &engine->wild};
+    uint64_t examined[2] = {0, 0};
+    llamatch_pos_t pos = {NULL, 0};
+    void *item = NULL;
+    int from = 0;
 
-    if (0 == engine->num_posted || LLAMATCH_ANY_TAG == tag) {
+    if (0 == queues[0]->count + queues[1]->count) {
         return NULL;
     }
-    if (NULL != peer && 0 != peer->posted.count) {
-        if (0 != engine->wild.count) {
-            return match_merged(engine, &peer->posted, key);
-        }
-        queue = &peer->posted;
+    if (0 == queues[1]->count) {
+        pos = first_posted(engine, queues[0], tag, &examined[0]);
+    } else if (0 == queues[0]->count) {
+        from = 1;
+        pos = first_posted(engine, queues[1], tag, &examined[1]);
+    } else if (NULL == queues[0]->index && NULL == queues[1]->index) {
+        from = first_merged(shape, queues, llamatch_key_of_message(tag), &pos, examined);
+    } else {
+        llamatch_pos_t specific = first_posted(engine, queues[0], tag, &examined[0]);
+        llamatch_pos_t wild = first_posted(engine, queues[1], tag, &examined[1]);
+
+        from = (seq_at(shape, wild) < seq_at(shape, specific)) ? 1 : 0;
+        pos = (1 == from) ? wild : specific;
     }
-    return take_posted(engine, queue, llamatch_queue_find(queue, &engine->nodes, key));
+    count_depth(&engine->posted, examined[0] + examined[1]);
+    if (NULL == pos.node) {
+        ++engine->posted.other_searches;
+    } else {
+        item = llamatch_node_slots(shape, pos.node)[pos.index].item;
+        --engine->num_posted;
+        take_out(engine, queues[from], shape, &engine->posted, pos);
+    }
+    count_effort(engine, queues[0], shape, &engine->posted, examined[0]);
+    count_effort(engine, queues[1], shape, &engine->posted, examined[1]);
+    return item;
 }
 
-int llamatch_engine_cancel(llamatch_engine_t *engine, int32_t source, uint64_t seq)
+int llamatch_engine_cancel(llamatch_engine_t *engine, llamatch_peer_t *peer, void *item,
+                           uint64_t place)
 {
-    llamatch_queue_t *queue = &engine->wild;
-    llamatch_pos_t pos;
+    llamatch_node_t *node = (llamatch_node_t *) (uintptr_t) place;
+    llamatch_queue_t *queue = (NULL != peer) ? &peer->posted : &engine->wild;
+    const llamatch_shape_t *shape = &engine->posted_shape;
 
-    if (LLAMATCH_ANY_SOURCE != source) {
-        llamatch_peer_t *peer = peer_lookup(engine, source);
-
-        if (NULL == peer) {
-            return LLAMATCH_NOT_FOUND;
-        }
-        queue = &peer->posted;
-    }
-    pos = llamatch_queue_find_seq(queue, &engine->nodes, seq);
-    if (NULL == pos.node) {
+    if (NULL == node) {
         return LLAMATCH_NOT_FOUND;
     }
-    (void) llamatch_queue_remove(queue, &engine->nodes, pos);
-    --engine->num_posted;
-    return LLAMATCH_OK;
+    for (uint32_t i = llamatch_node_next(node, 0); i < node->end;
+         i = llamatch_node_next(node, i + 1)) {
+        llamatch_pos_t pos = {node, i};
+
+        if (item != llamatch_node_slots(shape, node)[i].item) {
+            continue;
+        }
+        if (NULL == queue->index) {
+            llamatch_queue_remove(queue, shape, pos);
+        } else {
+            llamatch_index_cancel(&engine->indexing, queue, shape, pos,
+                                  engine->index_above / INDEX_HYSTERESIS, keeps_index(engine));
+            engine->posted.dropped += (NULL == queue->index);
+        }
+        --engine->num_posted;
+        ++engine->posted.removed;
+        return LLAMATCH_OK;
+    }
+    return LLAMATCH_NOT_FOUND;
 }
 
-int llamatch_engine_arrive(llamatch_engine_t *engine, int32_t source, int32_t tag, void *item)
+int llamatch_engine_arrive(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
+                           void *item)
 {
-    llamatch_peer_t *peer;
-    int status;
+    llamatch_queue_t *queue = &peer->unexpected;
+    llamatch_pos_t pos;
 
     if (LLAMATCH_ANY_TAG == tag) {
         return LLAMATCH_ERR_ARGUMENT;
     }
-    status = peer_get(engine, source, &peer);
-    if (LLAMATCH_OK != status) {
-        return status;
-    }
-    status =
-        llamatch_queue_append(&peer->unexpected, &engine->nodes, tag, engine->next_arrival, item);
-    if (LLAMATCH_OK != status) {
-        return status;
+    pos = llamatch_queue_append(queue, &engine->unexpected_shape, tag, engine->next_arrival, item);
+    if (NULL == pos.node) {
+        return LLAMATCH_ERR_NO_MEMORY;
     }
     ++engine->next_arrival;
-    ++engine->num_unexpected;
+    if (++engine->num_unexpected > engine->unexpected.length_max) {
+        engine->unexpected.length_max = engine->num_unexpected;
+    }
     if (NULL == peer->ring_next) {
         ring_insert(engine, peer);
+    }
+    if (0 == pos.index || NULL != queue->index) {
+        know_peer(engine, peer);
+        appended(engine, queue, &engine->unexpected_shape, &engine->unexpected, tag, pos);
     }
     return LLAMATCH_OK;
 }
 
-static bool search_peer(const llamatch_engine_t *engine, llamatch_peer_t *peer, llamatch_key_t key,
-                        llamatch_hold_t *hold)
+/* Search the messages of one peer. */
+static bool search_peer(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
+                        llamatch_hold_t *hold, uint64_t *examined)
 {
-    llamatch_pos_t pos = llamatch_queue_find(&peer->unexpected, &engine->nodes, key);
+    llamatch_queue_t *queue = &peer->unexpected;
+    const llamatch_shape_t *shape = &engine->unexpected_shape;
+    uint64_t here = 0;
 
-    if (NULL == pos.node) {
+    if (NULL != queue->index && LLAMATCH_ANY_TAG != tag) {
+        hold->pos = llamatch_index_find(&engine->indexing, queue, shape, tag, &here);
+    } else {
+        hold->pos = llamatch_queue_find(queue, shape, llamatch_key_of_receive(tag), &here);
+        if (LLAMATCH_ANY_TAG != tag) { /* which an index does not help */
+            count_effort(engine, queue, shape, &engine->unexpected, here);
+        }
+    }
+    *examined += here;
+    if (NULL == hold->pos.node) {
         return false;
     }
-    hold->item = llamatch_node_slots(&engine->nodes, pos.node)[pos.index].item;
     hold->peer = peer;
-    hold->pos = pos;
-    hold->source = peer->source;
-    hold->tag = llamatch_node_tags(pos.node)[pos.index];
+    hold->item = llamatch_node_slots(shape, hold->pos.node)[hold->pos.index].item;
+    hold->tag = llamatch_node_tags(shape, hold->pos.node)[hold->pos.index];
     return true;
 }
 
-void *llamatch_engine_search_queues(llamatch_engine_t *engine, int32_t source, int32_t tag,
-                                    llamatch_hold_t *hold)
+void *llamatch_engine_search_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
+                                  llamatch_hold_t *hold)
 {
-    llamatch_key_t key = llamatch_key_of_receive(tag);
+    uint64_t examined = 0;
 
     hold->item = NULL;
-    hold->any = (LLAMATCH_ANY_SOURCE == source);
-    if (hold->any) {
-        llamatch_peer_t *peer = engine->ring;
-
+    hold->any = (NULL == peer);
+    if (NULL != peer) {
+        (void) search_peer(engine, peer, tag, hold, &examined);
+    } else {
+        peer = engine->ring;
         do {
-            if (search_peer(engine, peer, key, hold)) {
+            if (search_peer(engine, peer, tag, hold, &examined)) {
                 break;
             }
             peer = peer->ring_next;
         } while (peer != engine->ring);
-    } else {
-        llamatch_peer_t *peer = peer_lookup(engine, source);
-
-        if (NULL != peer) {
-            (void) search_peer(engine, peer, key, hold);
-        }
     }
+    ++engine->unexpected.other_searches; /* until it is taken */
+    count_depth(&engine->unexpected, examined);
     return hold->item;
 }
 
@@ -382,14 +447,37 @@ void llamatch_engine_take(llamatch_engine_t *engine, const llamatch_hold_t *hold
 {
     llamatch_peer_t *peer = hold->peer;
 
-    (void) llamatch_queue_remove(&peer->unexpected, &engine->nodes, hold->pos);
+    take_out(engine, &peer->unexpected, &engine->unexpected_shape, &engine->unexpected, hold->pos);
     --engine->num_unexpected;
-    if (hold->any) {
-        engine->ring = peer->ring_next;
-    }
+    --engine->unexpected.other_searches;
     if (0 == peer->unexpected.count) {
         ring_remove(engine, peer);
+    } else if (hold->any && engine->ring == peer) {
+        engine->ring = peer->ring_next;
+    } else if (hold->any) {
+        /* Those before it had no match, and keep their places. */
+        ring_remove(engine, peer);
+        ring_insert(engine, peer);
     }
+}
+
+/* Visit one queue; its index, if any, is made anew. */
+static size_t walk_queue(llamatch_engine_t *engine, llamatch_queue_t *queue,
+                         const llamatch_shape_t *shape, llamatch_counts_t *counts,
+                         llamatch_visit_fn_t visit, void *context)
+{
+    bool indexed = (NULL != queue->index);
+    size_t removed;
+
+    if (indexed) {
+        llamatch_index_drop(&engine->indexing, queue, shape);
+    }
+    removed = llamatch_queue_walk(queue, shape, visit, context);
+    counts->removed += removed;
+    if (indexed && LLAMATCH_OK != llamatch_index_build(&engine->indexing, queue, shape)) {
+        ++counts->dropped;
+    }
+    return removed;
 }
 
 size_t llamatch_engine_walk_unexpected(llamatch_engine_t *engine, llamatch_visit_fn_t visit,
@@ -397,20 +485,14 @@ size_t llamatch_engine_walk_unexpected(llamatch_engine_t *engine, llamatch_visit
 {
     size_t removed = 0;
 
-    for (uint32_t i = 0; i < engine->peers_size && 0 != engine->num_unexpected; ++i) {
-        llamatch_peer_t *peer = engine->peers[i];
-        size_t here;
-
-        if (NULL == peer || 0 == peer->unexpected.count) {
-            continue;
-        }
-        here = llamatch_queue_walk(&peer->unexpected, &engine->nodes, visit, context);
-        engine->num_unexpected -= here;
-        removed += here;
-        if (0 == peer->unexpected.count) {
+    for (llamatch_peer_t *peer = engine->peers; NULL != peer; peer = peer->next) {
+        removed += walk_queue(engine, &peer->unexpected, &engine->unexpected_shape,
+                              &engine->unexpected, visit, context);
+        if (0 == peer->unexpected.count && NULL != peer->ring_next) {
             ring_remove(engine, peer);
         }
     }
+    engine->num_unexpected -= (uint32_t) removed;
     return removed;
 }
 
@@ -419,94 +501,88 @@ size_t llamatch_engine_walk_posted(llamatch_engine_t *engine, llamatch_visit_fn_
 {
     size_t removed = 0;
 
-    for (uint32_t i = 0; i < engine->peers_size; ++i) {
-        if (NULL != engine->peers[i]) {
-            removed +=
-                llamatch_queue_walk(&engine->peers[i]->posted, &engine->nodes, visit, context);
-        }
+    for (llamatch_peer_t *peer = engine->peers; NULL != peer; peer = peer->next) {
+        removed += walk_queue(engine, &peer->posted, &engine->posted_shape, &engine->posted, visit,
+                              context);
     }
-    removed += llamatch_queue_walk(&engine->wild, &engine->nodes, visit, context);
-    engine->num_posted -= removed;
+    removed +=
+        walk_queue(engine, &engine->wild, &engine->posted_shape, &engine->posted, visit, context);
+    engine->num_posted -= (uint32_t) removed;
     return removed;
 }
 
-size_t llamatch_engine_num_posted(const llamatch_engine_t *engine, int32_t source)
+static void tell_stats(const llamatch_counts_t *counts, uint64_t entries, uint64_t length,
+                       llamatch_stats_t *stats)
 {
-    const llamatch_peer_t *peer;
-
-    if (LLAMATCH_ANY_SOURCE == source) {
-        return engine->wild.count;
+    stats->length = length;
+    stats->length_max = counts->length_max;
+    stats->matches = entries - length - counts->removed;
+    stats->searches = stats->matches + counts->other_searches;
+    stats->indexed = counts->indexed;
+    stats->dropped = counts->dropped;
+    stats->depths[0] = stats->searches;
+    for (int i = 1; i < LLAMATCH_DEPTHS; ++i) {
+        stats->depths[i] = counts->depths[i];
+        stats->depths[0] -= counts->depths[i];
     }
-    peer = peer_lookup(engine, source);
-    return (NULL != peer) ? peer->posted.count : 0;
+    stats->depth_sum = stats->depths[0] + counts->depth_sum;
+    stats->depth_max = (0 == counts->depth_max && 0 < stats->searches) ? 1 : counts->depth_max;
 }
 
-size_t llamatch_engine_num_unexpected(const llamatch_engine_t *engine, int32_t source)
+void llamatch_engine_stats(const llamatch_engine_t *engine, llamatch_stats_t *posted,
+                           llamatch_stats_t *unexpected)
 {
-    const llamatch_peer_t *peer = peer_lookup(engine, source);
-
-    return (NULL != peer) ? peer->unexpected.count : 0;
+    tell_stats(&engine->posted, engine->next_post, engine->num_posted, posted);
+    tell_stats(&engine->unexpected, engine->next_arrival, engine->num_unexpected, unexpected);
 }
 
-size_t llamatch_engine_total_posted(const llamatch_engine_t *engine)
+size_t llamatch_engine_num_indexed(const llamatch_engine_t *engine)
 {
-    return engine->num_posted;
+    size_t indexed = (NULL != engine->wild.index);
+
+    for (const llamatch_peer_t *peer = engine->peers; NULL != peer; peer = peer->next) {
+        indexed += (NULL != peer->posted.index) + (NULL != peer->unexpected.index);
+    }
+    return indexed;
 }
 
-size_t llamatch_engine_total_unexpected(const llamatch_engine_t *engine)
+static int verify_queue(const llamatch_engine_t *engine, const llamatch_queue_t *queue,
+                        const llamatch_shape_t *shape, uint64_t limit)
 {
-    return engine->num_unexpected;
-}
+    int broken = llamatch_queue_verify(queue, shape);
 
-size_t llamatch_engine_bytes(const llamatch_engine_t *engine)
-{
-    return sizeof(*engine) + engine->peers_size * sizeof(*engine->peers)
-           + engine->num_peers * sizeof(**engine->peers)
-           + (engine->nodes.num_used + engine->nodes.num_spare) * engine->nodes.node_bytes;
-}
-
-/* Sorted queues: only the last number has to be compared with the counter. */
-static bool numbers_below(const llamatch_engine_t *engine, const llamatch_queue_t *queue,
-                          uint64_t limit)
-{
-    return 0 == queue->count
-           || llamatch_node_slots(&engine->nodes, queue->tail)[queue->tail->end - 1].seq < limit;
+    if (0 == broken && NULL != queue->index) {
+        broken = llamatch_index_verify(&engine->indexing, queue, shape);
+    }
+    for (const llamatch_node_t *node = queue->tail; 0 == broken && NULL != node && 0 != node->end;
+         node = NULL) {
+        /* Sorted queues: only the last number has to be compared with the counter. */
+        broken = (llamatch_node_slots(shape, node)[node->end - 1].seq < limit) ? 0 : 105;
+    }
+    return broken;
 }
 
 int llamatch_engine_verify(const llamatch_engine_t *engine)
 {
     size_t posted = engine->wild.count, unexpected = 0, in_ring = 0, expected_in_ring = 0;
-    int broken = llamatch_queue_verify(&engine->wild, &engine->nodes);
+    int broken = verify_queue(engine, &engine->wild, &engine->posted_shape, engine->next_post);
 
-    if (0 != broken) {
-        return broken;
-    }
-    if (!numbers_below(engine, &engine->wild, engine->next_post)) {
-        return 105;
-    }
-    for (uint32_t i = 0; i < engine->peers_size; ++i) {
-        const llamatch_peer_t *peer = engine->peers[i];
-
-        if (NULL == peer) {
-            continue;
+    for (const llamatch_peer_t *peer = engine->peers; 0 == broken && NULL != peer;
+         peer = peer->next) {
+        broken = verify_queue(engine, &peer->posted, &engine->posted_shape, engine->next_post);
+        if (0 == broken) {
+            broken = verify_queue(engine, &peer->unexpected, &engine->unexpected_shape,
+                                  engine->next_arrival);
         }
-        if ((int32_t) i != peer->source) {
-            return 104;
-        }
-        if (0 != (broken = llamatch_queue_verify(&peer->posted, &engine->nodes))
-            || 0 != (broken = llamatch_queue_verify(&peer->unexpected, &engine->nodes))) {
-            return broken;
-        }
-        if (!numbers_below(engine, &peer->posted, engine->next_post)
-            || !numbers_below(engine, &peer->unexpected, engine->next_arrival)) {
-            return 105;
-        }
-        if ((0 != peer->unexpected.count) != (NULL != peer->ring_next)) {
+        if (0 == broken && (0 != peer->unexpected.count) != (NULL != peer->ring_next)) {
             return 103;
         }
         expected_in_ring += (0 != peer->unexpected.count);
         posted += peer->posted.count;
         unexpected += peer->unexpected.count;
+    }
+    if (0 != broken) {
+        return broken;
     }
     if (NULL != engine->ring) {
         const llamatch_peer_t *peer = engine->ring;
@@ -521,6 +597,10 @@ int llamatch_engine_verify(const llamatch_engine_t *engine)
     }
     if (in_ring != expected_in_ring) {
         return 103;
+    }
+    if (engine->num_posted > engine->posted.length_max
+        || engine->num_unexpected > engine->unexpected.length_max) {
+        return 104;
     }
     if (posted != engine->num_posted) {
         return 101;

@@ -7,14 +7,15 @@
  *
  * The matching engine of one communicator: posted receives and unexpected messages.
  *
- *     peers[]  --> peer: | posted | unexpected | ring links |     one per source that was used
- *     wild     --> posted receives with MPI_ANY_SOURCE
- *     ring     --> peers that have unexpected messages, in the order they are served
+ *     peer     | posted | unexpected | ring links |    one per source that was used; the caller's
+ *     wild     posted receives with MPI_ANY_SOURCE
+ *     ring     peers that have unexpected messages, in the order they are served
  *
  * Both queues are split by peer, because a message can only match receives for its own source or
  * for any source: with many peers a single queue would make each search pass everybody's entries.
- * Per-peer state is made at its first use, so a communicator costs one pointer per rank (up to
- * the highest rank used) plus its active peers.
+ * The state of a peer is part of the caller's own state for it, so a peer that was never talked to
+ * costs nothing here. A queue that is long and searched deeply gets a hash over its tags
+ * (llamatch_index.h); a short one, or one that is matched at its front, never does.
  *
  * Order (rule M1), and why it holds
  * ---------------------------------
@@ -23,11 +24,13 @@
  * hence sorted by them (queue invariant I5). The receives that can match a message from source s
  * are exactly those in peer s's posted queue and in the wild queue. "First match of a sorted
  * queue" is the earliest match in that queue; the smaller number of the two first matches is
- * therefore the earliest posted of all matching receives. llamatch_engine_match finds it by
- * walking the nodes of the two queues in the order of their first numbers. When a node yields a
- * match with number m, every entry that was posted before m and is not yet examined is in the
+ * therefore the earliest posted of all matching receives. Without an index, match_merged finds it
+ * by walking the nodes of the two queues in the order of their first numbers. When a node yields
+ * a match with number m, every entry that was posted before m and is not yet examined is in the
  * other queue, in nodes whose first number is smaller than m: only those are still searched, and
- * the result is the minimum. Nothing posted before the result is left unexamined.
+ * the result is the minimum. Nothing posted before the result is left unexamined. With an index,
+ * the first match of a queue is the older one of its first entry with the message's tag and its
+ * first entry with ANY_TAG (llamatch_index.h says why these are found), and no others match.
  *
  * Messages. The caller hands messages over in the order their source sent them (ob1 does, by its
  * own per-peer sequence numbers), and messages of one source are in one queue, in that order. The
@@ -39,47 +42,109 @@
  * ANY_TAG (rule M2): a key for ANY_TAG accepts tags >= 0 only, and a message with a negative tag
  * does not accept ANY_TAG receives (llamatch_key_of_message, llamatch_key_of_receive).
  *
- * Thread safety: none. One caller at a time per engine; ob1's matching lock does that.
+ * Thread safety: none. One caller at a time per engine; ob1's matching lock does that. Engines
+ * share nothing but the pool, which is safe.
  *
  * Invariants (llamatch_engine_verify returns 100 + the number of the first broken one, or the
- * queue's own number):
+ * number of the queue or index):
  *  I1 num_posted is the sum of the counts of all posted queues and the wild queue.
  *  I2 num_unexpected is the sum of the counts of all unexpected queues.
  *  I3 a peer is in the ring exactly when it has unexpected messages; the ring is a closed,
  *     doubly linked circle.
- *  I4 peers[i], if any, has source i.
+ *  I4 no length is greater than its high-water mark.
  *  I5 each number in a posted queue is smaller than next_post, each in an unexpected queue than
  *     next_arrival.
- *  I6 each queue fulfils its own invariants.
+ *  I6 each queue and each index fulfils its own invariants.
  */
 #ifndef LLAMATCH_ENGINE_H
 #define LLAMATCH_ENGINE_H
 
+#include "llamatch_index.h"
 #include "llamatch_queue.h"
 
-typedef struct llamatch_peer llamatch_peer_t;
+/** How queues are kept; all give the same matches. */
+typedef enum {
+    LLAMATCH_AUTO, /**< arrays, with a hash where it pays */
+    LLAMATCH_LLA,  /**< arrays only: the paper's structure */
+    LLAMATCH_HASH, /**< a hash for every queue, from its first entry on */
+    LLAMATCH_LIST  /**< arrays of one entry: a linked list */
+} llamatch_kind_t;
 
-/** Private; here only so that the empty case of a search can be inline. */
+#define LLAMATCH_NUM_KINDS 4
+
+/** "auto", "lla", "hash", "list". */
+extern const char *const llamatch_kind_names[LLAMATCH_NUM_KINDS];
+
+/** Depths from 1, 2-3, 4-7, ... up to 2^15 and more. */
+#define LLAMATCH_DEPTHS 16
+
+/**
+ * Counts of one kind of queue. Searches are those of queues that were not empty; the depth of a
+ * search is the number of entries that it looked at, the match included. The usual search finds the
+ * first entry and must cost as little as possible: what can be computed from the rest is not
+ * counted here, but by llamatch_engine_stats.
+ */
+typedef struct llamatch_counts {
+    uint64_t removed;                 /**< entries, by a cancel or a walk */
+    uint64_t other_searches;          /**< that did not take an entry out */
+    uint64_t depths[LLAMATCH_DEPTHS]; /**< searches by depth; without those of depth 1 */
+    uint64_t depth_sum;               /**< of the same searches */
+    uint64_t depth_max;
+    uint64_t length_max;
+    uint64_t indexed; /**< times that a queue got an index */
+    uint64_t dropped; /**< times that an index was given up */
+} llamatch_counts_t;
+
+/** What llamatch_engine_stats tells of one kind of queue. */
+typedef struct llamatch_stats {
+    uint64_t length;     /**< entries at present */
+    uint64_t length_max; /**< and at most */
+    uint64_t matches;
+    uint64_t searches;
+    uint64_t depth_sum; /**< over all searches */
+    uint64_t depth_max;
+    uint64_t depths[LLAMATCH_DEPTHS];
+    uint64_t indexed;
+    uint64_t dropped;
+} llamatch_stats_t;
+
+/** One source. Part of the caller's state of it; initialised by llamatch_peer_init. */
+typedef struct llamatch_peer {
+    llamatch_queue_t posted;
+    llamatch_queue_t unexpected;
+    struct llamatch_peer *ring_next; /**< NULL: not in the ring */
+    struct llamatch_peer *ring_prev;
+    struct llamatch_peer *next; /**< of all peers that ever had an entry */
+    bool known;                 /**< is in that list */
+} llamatch_peer_t;
+
+/** Private; here only so that short queues can be matched inline. */
 typedef struct llamatch_engine {
-    size_t num_unexpected;
-    size_t num_posted;
-    llamatch_peer_t **peers; /**< NULL where no state exists yet */
-    uint32_t peers_size;     /**< pointers */
-    llamatch_queue_t wild;   /**< receives for any source */
-    llamatch_peer_t *ring;   /**< the peer to be served next */
+    uint32_t num_unexpected;
+    uint32_t num_posted;
     uint64_t next_post;
     uint64_t next_arrival;
-    size_t num_peers;
-    llamatch_nodes_t nodes;
+    llamatch_queue_t wild; /**< receives for any source */
+    llamatch_shape_t posted_shape;
+    llamatch_shape_t unexpected_shape;
+    llamatch_peer_t *ring;  /**< the peer to be served next */
+    llamatch_peer_t *peers; /**< all that ever had an entry */
+    llamatch_counts_t posted;
+    llamatch_counts_t unexpected;
+    llamatch_indexing_t indexing;
+    llamatch_kind_t kind;
+    uint32_t index_above; /**< entries from which on a queue may have an index */
+    uint32_t entries;
 } llamatch_engine_t;
 
 /** How to make an engine. Zero is not a default: start from llamatch_config_default. */
 typedef struct llamatch_config {
-    const llamatch_allocator_t *allocator; /**< NULL for libc's */
-    uint32_t entries;                      /**< entries per array, a power of two in 2..512 */
-    uint32_t max_spare;                    /**< unused arrays to keep */
-    uint32_t max_idle;                     /**< arrays up to which an emptied queue keeps one */
-    uint32_t peers;                        /**< number of peers to make room for now; it grows */
+    llamatch_pool_t *pool; /**< where arrays come from; must be set */
+    uint32_t entries;      /**< entries per array, a power of two in 2..512 */
+    llamatch_kind_t kind;
+    llamatch_find_fn_t find;   /**< NULL: the best one of this CPU */
+    llamatch_moved_fn_t moved; /**< told when a posted receive's place has changed; may be NULL */
+    uint32_t index_above;      /**< AUTO: entries above which a queue may get an index */
 } llamatch_config_t;
 
 extern const llamatch_config_t llamatch_config_default;
@@ -87,66 +152,76 @@ extern const llamatch_config_t llamatch_config_default;
 /** An unexpected message that a search found. Valid until the engine is next changed. */
 typedef struct llamatch_hold {
     void *item;            /**< NULL: nothing found */
-    llamatch_peer_t *peer; /**< whose queue it is in */
+    llamatch_peer_t *peer; /**< whose message it is */
     llamatch_pos_t pos;
-    int32_t source; /**< as given to llamatch_engine_arrive */
-    int32_t tag;    /**< as given to llamatch_engine_arrive */
-    bool any;       /**< found by an any-source search */
+    int32_t tag; /**< as given to llamatch_engine_arrive */
+    bool any;    /**< found by an any-source search */
 } llamatch_hold_t;
 
-/** @return LLAMATCH_OK, LLAMATCH_ERR_ARGUMENT or LLAMATCH_ERR_NO_MEMORY */
-int llamatch_engine_create(const llamatch_config_t *config, llamatch_engine_t **engine_out);
+/** @return LLAMATCH_OK, LLAMATCH_ERR_ARGUMENT or LLAMATCH_ERR_NO_MEMORY (nothing to finish then) */
+int llamatch_engine_init(llamatch_engine_t *engine, const llamatch_config_t *config);
 
-/** Forget all entries and give all memory back. NULL is allowed. */
-void llamatch_engine_destroy(llamatch_engine_t *engine);
+/** Forget all entries of all peers and give all memory back. */
+void llamatch_engine_fini(llamatch_engine_t *engine);
+
+/** Change the kind, also while there are entries. */
+void llamatch_engine_set_kind(llamatch_engine_t *engine, llamatch_kind_t kind);
+
+/** Prepare a peer. From its first entry on it must stay where it is until the engine is finished.
+ */
+void llamatch_peer_init(llamatch_peer_t *peer);
 
 /**
  * Append a posted receive.
  *
- * @param source   rank or LLAMATCH_ANY_SOURCE
- * @param tag      tag or LLAMATCH_ANY_TAG
- * @param seq_out  its number, for llamatch_engine_cancel; may be NULL
- * @return LLAMATCH_OK, or an error with the engine unchanged
+ * @param peer   NULL for a receive for any source
+ * @param tag    tag or LLAMATCH_ANY_TAG
+ * @param place  where the item's place is remembered for llamatch_engine_cancel. Written here;
+ *               later, and possibly before this returns, config.moved tells of a new place
+ * @return LLAMATCH_OK, or LLAMATCH_ERR_NO_MEMORY with the engine unchanged
  */
-int llamatch_engine_post(llamatch_engine_t *engine, int32_t source, int32_t tag, void *item,
-                         uint64_t *seq_out);
+static inline int llamatch_engine_post(llamatch_engine_t *engine, llamatch_peer_t *peer,
+                                       int32_t tag, void *item, uint64_t *place);
 
 /**
  * Find and remove the first posted receive that matches an incoming message. To be called again
  * for the same message when the receive turns out to be a probe.
  *
+ * @param tag  the message's, which is never LLAMATCH_ANY_TAG
  * @return the receive, or NULL
  */
-void *llamatch_engine_match(llamatch_engine_t *engine, int32_t source, int32_t tag);
+static inline void *llamatch_engine_match(llamatch_engine_t *engine, llamatch_peer_t *peer,
+                                          int32_t tag);
 
 /**
  * Remove a posted receive.
  *
- * @param source  as given to llamatch_engine_post
- * @param seq     as got from llamatch_engine_post
- * @return LLAMATCH_OK, or LLAMATCH_NOT_FOUND when it is not there (any more)
+ * @param peer  as given to llamatch_engine_post
+ * @param place  as got from llamatch_engine_post or last told; 0 is no place
+ * @return LLAMATCH_OK, or LLAMATCH_NOT_FOUND when it is not there
  */
-int llamatch_engine_cancel(llamatch_engine_t *engine, int32_t source, uint64_t seq);
+int llamatch_engine_cancel(llamatch_engine_t *engine, llamatch_peer_t *peer, void *item,
+                           uint64_t place);
 
 /**
  * Append an unexpected message.
  *
- * @param source  rank
- * @param tag     tag; LLAMATCH_ANY_TAG is no message's tag and is refused
+ * @param tag  LLAMATCH_ANY_TAG is no message's tag and is refused
  * @return LLAMATCH_OK, or an error with the engine unchanged
  */
-int llamatch_engine_arrive(llamatch_engine_t *engine, int32_t source, int32_t tag, void *item);
+int llamatch_engine_arrive(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
+                           void *item);
 
 /**
  * Find the first unexpected message that a receive or probe matches, and leave it there: a second
  * search with the same arguments finds the same message.
  *
- * @param source  rank or LLAMATCH_ANY_SOURCE
- * @param tag     tag or LLAMATCH_ANY_TAG
+ * @param peer  NULL for any source
+ * @param tag   tag or LLAMATCH_ANY_TAG
  * @return the message (also hold->item), or NULL
  */
-static inline void *llamatch_engine_search(llamatch_engine_t *engine, int32_t source, int32_t tag,
-                                           llamatch_hold_t *hold);
+static inline void *llamatch_engine_search(llamatch_engine_t *engine, llamatch_peer_t *peer,
+                                           int32_t tag, llamatch_hold_t *hold);
 
 /** Remove the message that the search found. */
 void llamatch_engine_take(llamatch_engine_t *engine, const llamatch_hold_t *hold);
@@ -163,32 +238,81 @@ size_t llamatch_engine_walk_unexpected(llamatch_engine_t *engine, llamatch_visit
 size_t llamatch_engine_walk_posted(llamatch_engine_t *engine, llamatch_visit_fn_t visit,
                                    void *context);
 
-/** Entries of one source; for posted receives LLAMATCH_ANY_SOURCE means the wild queue. */
-size_t llamatch_engine_num_posted(const llamatch_engine_t *engine, int32_t source);
-size_t llamatch_engine_num_unexpected(const llamatch_engine_t *engine, int32_t source);
+/** What happened so far. */
+void llamatch_engine_stats(const llamatch_engine_t *engine, llamatch_stats_t *posted,
+                           llamatch_stats_t *unexpected);
 
-/** All entries. 0 means empty; nothing is searched. */
-size_t llamatch_engine_total_posted(const llamatch_engine_t *engine);
-size_t llamatch_engine_total_unexpected(const llamatch_engine_t *engine);
-
-/** Bytes that the engine holds at present. */
-size_t llamatch_engine_bytes(const llamatch_engine_t *engine);
+/** Queues that have an index at present. */
+size_t llamatch_engine_num_indexed(const llamatch_engine_t *engine);
 
 /** @return 0, or which invariant is broken (see above) */
 int llamatch_engine_verify(const llamatch_engine_t *engine);
 
-/** The rest of llamatch_engine_search. */
-void *llamatch_engine_search_queues(llamatch_engine_t *engine, int32_t source, int32_t tag,
-                                    llamatch_hold_t *hold);
+/** The rest of the inline functions below. */
+void llamatch_engine_post_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
+                               llamatch_pos_t pos);
+void *llamatch_engine_match_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag);
+void *llamatch_engine_search_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
+                                  llamatch_hold_t *hold);
 
-static inline void *llamatch_engine_search(llamatch_engine_t *engine, int32_t source, int32_t tag,
-                                           llamatch_hold_t *hold)
+static inline int llamatch_engine_post(llamatch_engine_t *engine, llamatch_peer_t *peer,
+                                       int32_t tag, void *item, uint64_t *place)
 {
-    if (0 == engine->num_unexpected) {
+    llamatch_queue_t *queue = (NULL != peer) ? &peer->posted : &engine->wild;
+    llamatch_pos_t pos =
+        llamatch_queue_append(queue, &engine->posted_shape, tag, engine->next_post, item);
+
+    if (NULL == pos.node) {
+        return LLAMATCH_ERR_NO_MEMORY;
+    }
+    *place = (uintptr_t) pos.node;
+    ++engine->next_post;
+    if (++engine->num_posted > engine->posted.length_max) {
+        engine->posted.length_max = engine->num_posted;
+    }
+    if (0 == pos.index || NULL != queue->index) { /* not so for most entries of an array */
+        llamatch_engine_post_rest(engine, peer, tag, pos);
+    }
+    return LLAMATCH_OK;
+}
+
+static inline void *llamatch_engine_match(llamatch_engine_t *engine, llamatch_peer_t *peer,
+                                          int32_t tag)
+{
+    llamatch_queue_t *queue = &peer->posted;
+
+    if (0 == engine->num_posted) {
+        return NULL;
+    }
+    if (0 == engine->wild.count && 0 != queue->count && NULL == queue->index) {
+        /* No receive for any source, and often the first one for this source matches. */
+        llamatch_pos_t pos = {queue->head, 0};
+        uint64_t live = pos.node->bits[0];
+
+        if (0 != live) {
+            pos.index = (uint32_t) __builtin_ctzll(live);
+            if (llamatch_key_accepts(
+                    llamatch_key_of_message(tag),
+                    llamatch_node_tags(&engine->posted_shape, pos.node)[pos.index])) {
+                void *item = llamatch_node_slots(&engine->posted_shape, pos.node)[pos.index].item;
+
+                --engine->num_posted;
+                llamatch_queue_remove(queue, &engine->posted_shape, pos);
+                return item;
+            }
+        }
+    }
+    return llamatch_engine_match_rest(engine, peer, tag);
+}
+
+static inline void *llamatch_engine_search(llamatch_engine_t *engine, llamatch_peer_t *peer,
+                                           int32_t tag, llamatch_hold_t *hold)
+{
+    if (0 == engine->num_unexpected || (NULL != peer && 0 == peer->unexpected.count)) {
         hold->item = NULL;
         return NULL;
     }
-    return llamatch_engine_search_queues(engine, source, tag, hold);
+    return llamatch_engine_search_rest(engine, peer, tag, hold);
 }
 
 #endif /* LLAMATCH_ENGINE_H */

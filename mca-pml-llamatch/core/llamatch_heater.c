@@ -52,7 +52,8 @@ struct llamatch_heater {
     llamatch_heat_t how;
     int (*begin)(void *context);
     void *begin_context;
-    const atomic_size_t *num_busy;
+    bool (*busy)(void *context);
+    void *busy_context;
     pid_t process;
     pthread_t thread;
 
@@ -111,8 +112,7 @@ static bool is_idle(const llamatch_heater_t *heater, const target_t *target)
         return false;
     }
     return 0 == llamatch_pool_used_bytes(target->pool)
-           || (NULL != heater->num_busy
-               && 0 == LOAD(*(atomic_size_t *) (uintptr_t) heater->num_busy));
+           || (NULL != heater->busy && !heater->busy(heater->busy_context));
 }
 
 static bool has_work(const llamatch_heater_t *heater)
@@ -309,7 +309,8 @@ int llamatch_heater_create(const llamatch_heater_config_t *config,
     heater->how = config->how;
     heater->begin = config->begin;
     heater->begin_context = config->begin_context;
-    heater->num_busy = config->num_busy;
+    heater->busy = config->busy;
+    heater->busy_context = config->busy_context;
     heater->process = getpid();
     STORE(heater->period_ns, config->period_ns);
     STORE(heater->max_bytes, config->max_bytes);

@@ -58,8 +58,12 @@ typedef struct llamatch_heater_config {
     /** Called first in the thread, to bind it: 0, or anything else to give up. May be NULL. */
     int (*begin)(void *context);
     void *begin_context;
-    /** How many queues have entries: at 0 no arena is heated. NULL: when a node is in use. */
-    const atomic_size_t *num_busy;
+    /**
+     * Has a queue entries? If not, no arena is heated. Asked by the thread before each pass, with
+     * the heater locked. NULL: when a node is in use.
+     */
+    bool (*busy)(void *context);
+    void *busy_context;
 } llamatch_heater_config_t;
 
 /** What a heater did so far. */

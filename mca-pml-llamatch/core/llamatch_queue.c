@@ -8,139 +8,90 @@
  * Linked list of arrays: see the header for layout and invariants.
  */
 #include "llamatch_queue.h"
+#include "llamatch_index.h"
 
-_Static_assert(sizeof(llamatch_node_t) <= LLAMATCH_LINE, "the node header must fit in one line");
+#include <string.h>
 
-static size_t round_up(size_t value, size_t step)
+static uint32_t round_up(uint32_t value, uint32_t step)
 {
     return (value + step - 1) / step * step;
 }
 
-int llamatch_nodes_init(llamatch_nodes_t *nodes, uint32_t entries, uint32_t max_spare,
-                        size_t max_idle, const llamatch_allocator_t *allocator)
+int llamatch_shape_init(llamatch_shape_t *shape, llamatch_pool_t *pool, uint32_t entries,
+                        llamatch_find_fn_t find, llamatch_moved_fn_t moved)
 {
+    uint32_t tags_end, words = (entries + 63) / 64;
+
     if (entries < LLAMATCH_ENTRIES_MIN || entries > LLAMATCH_ENTRIES_MAX
         || 0 != (entries & (entries - 1))) {
         return LLAMATCH_ERR_ARGUMENT;
     }
-    nodes->allocator = (NULL != allocator) ? *allocator : llamatch_allocator_libc;
-    nodes->spare = NULL;
-    nodes->entries = entries;
-    nodes->num_spare = 0;
-    nodes->max_spare = max_spare;
-    nodes->max_idle = max_idle;
-    nodes->slots_offset =
-        round_up(LLAMATCH_LINE + entries * sizeof(int32_t), sizeof(llamatch_slot_t));
-    nodes->node_bytes =
-        round_up(nodes->slots_offset + entries * sizeof(llamatch_slot_t), LLAMATCH_LINE);
-    nodes->num_used = 0;
-    return LLAMATCH_OK;
-}
-
-void llamatch_nodes_fini(llamatch_nodes_t *nodes)
-{
-    while (NULL != nodes->spare) {
-        llamatch_node_t *node = nodes->spare;
-
-        nodes->spare = node->next;
-        nodes->allocator.free(nodes->allocator.context, node, nodes->node_bytes);
+    shape->tags_offset = (uint32_t) (sizeof(llamatch_node_t) + words * sizeof(uint64_t));
+    if (LLAMATCH_LINE < shape->tags_offset + entries * sizeof(int32_t)) {
+        shape->tags_offset = round_up(shape->tags_offset, LLAMATCH_LINE);
     }
-    nodes->num_spare = 0;
+    tags_end = shape->tags_offset + entries * (uint32_t) sizeof(int32_t);
+    shape->slots_offset = round_up(tags_end, LLAMATCH_LINE);
+    shape->entries = entries;
+    shape->sparse = entries / 4;
+    shape->find = find;
+    shape->moved = moved;
+    /* A search may read a block of tags beyond the last one; the slots are there. */
+    shape->nodes = llamatch_pool_class(
+        pool,
+        round_up(shape->slots_offset + entries * (uint32_t) sizeof(llamatch_slot_t), LLAMATCH_LINE),
+        shape->slots_offset);
+    return (NULL != shape->nodes) ? LLAMATCH_OK : LLAMATCH_ERR_NO_MEMORY;
 }
 
-static llamatch_node_t *node_get(llamatch_nodes_t *nodes)
+uint32_t llamatch_node_next(const llamatch_node_t *node, uint32_t index)
 {
-    llamatch_node_t *node = nodes->spare;
+    while (index < node->end) {
+        uint64_t rest = node->bits[index / 64] >> index % 64;
 
-    if (NULL != node) {
-        nodes->spare = node->next;
-        --nodes->num_spare;
-    } else {
-        node = nodes->allocator.alloc(nodes->allocator.context, LLAMATCH_LINE, nodes->node_bytes);
-        if (NULL == node) {
-            return NULL;
+        if (0 != rest) {
+            return index + (uint32_t) __builtin_ctzll(rest);
         }
+        index = (index / 64 + 1) * 64;
     }
-    ++nodes->num_used;
-    return node;
+    return node->end;
 }
 
-static void node_put(llamatch_nodes_t *nodes, llamatch_node_t *node)
-{
-    --nodes->num_used;
-    if (nodes->num_spare < nodes->max_spare) {
-        node->next = nodes->spare;
-        nodes->spare = node;
-        ++nodes->num_spare;
-    } else {
-        nodes->allocator.free(nodes->allocator.context, node, nodes->node_bytes);
-    }
-}
-
-void llamatch_queue_clear(llamatch_queue_t *queue, llamatch_nodes_t *nodes)
+void llamatch_queue_clear(llamatch_queue_t *queue, const llamatch_shape_t *shape)
 {
     while (NULL != queue->head) {
         llamatch_node_t *node = queue->head;
 
         queue->head = node->next;
-        node_put(nodes, node);
+        llamatch_pool_put(shape->nodes, node);
     }
     llamatch_queue_init(queue);
 }
 
-llamatch_node_t *llamatch_queue_grow(llamatch_queue_t *queue, llamatch_nodes_t *nodes)
+llamatch_node_t *llamatch_queue_grow(llamatch_queue_t *queue, const llamatch_shape_t *shape)
 {
-    llamatch_node_t *node = node_get(nodes);
+    llamatch_node_t *node = llamatch_pool_get(shape->nodes);
 
     if (NULL == node) {
         return NULL;
     }
-    node->next = NULL;
+    /* All up to the slots: a search reads whole blocks of tags, and leaves out by the bits. */
+    memset(node, 0, shape->slots_offset);
     node->prev = queue->tail;
-    node->first = 0;
-    node->end = 0;
-    node->live = 0;
     if (NULL == queue->tail) {
         queue->head = node;
     } else {
         queue->tail->next = node;
     }
     queue->tail = node;
+    if (NULL != queue->index) {
+        ++queue->index->queue_nodes;
+    }
     return node;
 }
 
-llamatch_pos_t llamatch_queue_find_seq(const llamatch_queue_t *queue, const llamatch_nodes_t *nodes,
-                                       uint64_t seq)
-{
-    llamatch_pos_t pos = {NULL, 0};
-    llamatch_node_t *node = queue->head;
-
-    while (NULL != node && NULL != node->next && node->next->first_seq <= seq) {
-        node = node->next;
-    }
-    if (NULL != node) {
-        /* Holes keep their sequence number, so the slots of [first, end) are sorted as they are. */
-        const llamatch_slot_t *slots = llamatch_node_slots(nodes, node);
-        uint32_t low = node->first, high = node->end;
-
-        while (low < high) {
-            uint32_t middle = low + (high - low) / 2;
-
-            if (slots[middle].seq < seq) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        if (low < node->end && slots[low].seq == seq && NULL != slots[low].item) {
-            pos.node = node;
-            pos.index = low;
-        }
-    }
-    return pos;
-}
-
-void llamatch_queue_shrink(llamatch_queue_t *queue, llamatch_nodes_t *nodes, llamatch_node_t *node)
+static void unlink_node(llamatch_queue_t *queue, const llamatch_shape_t *shape,
+                        llamatch_node_t *node)
 {
     if (NULL == node->prev) {
         queue->head = node->next;
@@ -152,89 +103,164 @@ void llamatch_queue_shrink(llamatch_queue_t *queue, llamatch_nodes_t *nodes, lla
     } else {
         node->next->prev = node->prev;
     }
-    node_put(nodes, node);
+    llamatch_pool_put(shape->nodes, node);
+    if (NULL != queue->index) {
+        --queue->index->queue_nodes;
+    }
 }
 
-size_t llamatch_queue_walk(llamatch_queue_t *queue, llamatch_nodes_t *nodes,
+void llamatch_queue_node_empty(llamatch_queue_t *queue, const llamatch_shape_t *shape,
+                               llamatch_node_t *node)
+{
+    llamatch_node_t *tail;
+
+    unlink_node(queue, shape, node);
+    tail = queue->tail;
+    if (0 == queue->count && NULL != tail && 0 == tail->live
+        && !llamatch_pool_roomy(shape->nodes)) {
+        unlink_node(queue, shape, tail);
+    }
+}
+
+/* Move the live entries of one node to another, from an index on. The two may be the same node. */
+static uint32_t move_entries(const llamatch_shape_t *shape, llamatch_node_t *from,
+                             llamatch_node_t *to, uint32_t next)
+{
+    for (uint32_t i = llamatch_node_next(from, 0); i < from->end;
+         i = llamatch_node_next(from, i + 1), ++next) {
+        llamatch_node_tags(shape, to)[next] = llamatch_node_tags(shape, from)[i];
+        llamatch_node_slots(shape, to)[next] = llamatch_node_slots(shape, from)[i];
+        if (from != to && NULL != shape->moved) {
+            shape->moved(llamatch_node_slots(shape, to)[next].item, (uintptr_t) to);
+        }
+    }
+    return next;
+}
+
+/* Put the entries of the next node behind those of this one, and let the next node go. */
+static void merge_next(llamatch_queue_t *queue, const llamatch_shape_t *shape,
+                       llamatch_node_t *node)
+{
+    llamatch_node_t *next = node->next;
+    uint32_t live = move_entries(shape, node, node, 0);
+
+    live = move_entries(shape, next, node, live);
+    node->live = live;
+    node->end = live;
+    for (uint32_t word = 0; word * 64 < shape->entries; ++word) {
+        uint32_t here = (live <= word * 64) ? 0 : live - word * 64;
+
+        node->bits[word] = (here >= 64) ? UINT64_MAX : ((uint64_t) 1 << here) - 1;
+    }
+    unlink_node(queue, shape, next);
+}
+
+void llamatch_queue_node_sparse(llamatch_queue_t *queue, const llamatch_shape_t *shape,
+                                llamatch_node_t *node)
+{
+    if (NULL != queue->index) {
+        return;
+    }
+    if (NULL != node->next && node->live + node->next->live <= shape->entries / 2) {
+        merge_next(queue, shape, node);
+    }
+    if (NULL != node->prev && node->live + node->prev->live <= shape->entries / 2) {
+        merge_next(queue, shape, node->prev);
+    }
+}
+
+void llamatch_queue_compact(llamatch_queue_t *queue, const llamatch_shape_t *shape)
+{
+    for (llamatch_node_t *node = queue->head; NULL != node; node = node->next) {
+        while (NULL != node->next && node->live + node->next->live <= shape->entries) {
+            merge_next(queue, shape, node);
+        }
+    }
+}
+
+size_t llamatch_queue_walk(llamatch_queue_t *queue, const llamatch_shape_t *shape,
                            llamatch_visit_fn_t visit, void *context)
 {
     size_t removed = 0;
     llamatch_node_t *node = queue->head;
 
     while (NULL != node) {
-        /* Removing may trim or unlink this node: keep what the loop needs from before. */
         llamatch_node_t *next = node->next;
-        llamatch_slot_t *slots = llamatch_node_slots(nodes, node);
-        uint32_t left = node->live;
 
-        for (uint32_t i = node->first; 0 < left; ++i) {
-            if (NULL == slots[i].item) {
-                continue;
-            }
-            --left;
-            if (visit(context, llamatch_node_tags(node)[i], slots[i].item)) {
-                llamatch_pos_t pos = {node, i};
-
-                (void) llamatch_queue_remove(queue, nodes, pos);
+        for (uint32_t i = llamatch_node_next(node, 0); i < node->end;
+             i = llamatch_node_next(node, i + 1)) {
+            if (visit(context, llamatch_node_tags(shape, node)[i],
+                      llamatch_node_slots(shape, node)[i].item)) {
+                node->bits[i / 64] &= ~((uint64_t) 1 << i % 64);
+                --node->live;
                 ++removed;
+            }
+        }
+        if (0 == node->live) {
+            unlink_node(queue, shape, node);
+        } else {
+            while (!llamatch_node_is_live(node, node->end - 1)) {
+                --node->end;
             }
         }
         node = next;
     }
+    queue->count -= (uint32_t) removed;
+    if (0 < removed) {
+        llamatch_queue_compact(queue, shape);
+    }
     return removed;
 }
 
-int llamatch_queue_verify(const llamatch_queue_t *queue, const llamatch_nodes_t *nodes)
+int llamatch_queue_verify(const llamatch_queue_t *queue, const llamatch_shape_t *shape)
 {
     const llamatch_node_t *prev = NULL;
-    uint64_t last_seq = 0;
-    size_t count = 0;
+    uint64_t newest = 0;
+    size_t count = 0, words = ((size_t) (shape->slots_offset - shape->tags_offset) / 4 + 63) / 64;
 
-    if ((NULL == queue->head) != (NULL == queue->tail)
-        || (NULL == queue->head && 0 != queue->count)) {
-        return 1;
-    }
-    if (0 == queue->count) {
-        const llamatch_node_t *only = queue->head;
-
-        return (NULL == only
-                || (only == queue->tail && NULL == only->next && NULL == only->prev
-                    && 0 == only->first && 0 == only->end && 0 == only->live))
-                   ? 0
-                   : 1;
+    if ((NULL == queue->head) != (NULL == queue->tail)) {
+        return 2;
     }
     for (const llamatch_node_t *node = queue->head; NULL != node; node = node->next) {
-        const llamatch_slot_t *slots = llamatch_node_slots(nodes, node);
         uint32_t live = 0;
 
         if (node->prev != prev) {
             return 2;
         }
-        if (node->first >= node->end || node->end > nodes->entries
-            || NULL == slots[node->first].item || NULL == slots[node->end - 1].item) {
+        if (0 == node->live && (node != queue->tail || 0 != node->end)) {
             return 3;
         }
-        for (uint32_t i = node->first; i < node->end; ++i) {
-            if (NULL == slots[i].item) {
-                continue;
-            }
-            if (0 < count + live && slots[i].seq <= last_seq) {
-                return 5;
-            }
-            last_seq = slots[i].seq;
-            ++live;
+        for (size_t word = 0; word < words; ++word) {
+            live += (uint32_t) __builtin_popcountll(node->bits[word]);
         }
-        if (live != node->live) {
+        if (live != node->live || node->end > 64 * words
+            || (0 < live && !llamatch_node_is_live(node, node->end - 1))) {
             return 4;
         }
-        if (node->first_seq != slots[node->first].seq) {
+        if (0 < live && 0 < count && node->first_seq <= newest) {
             return 6;
         }
-        count += live;
+        for (uint32_t i = llamatch_node_next(node, 0); i < node->end;
+             i = llamatch_node_next(node, i + 1)) {
+            const llamatch_slot_t *slot = &llamatch_node_slots(shape, node)[i];
+
+            if (0 < count && slot->seq <= newest) {
+                return 5;
+            }
+            if (slot->seq < node->first_seq) {
+                return 6;
+            }
+            newest = slot->seq;
+            --live;
+            ++count;
+        }
+        if (0 != live) {
+            return 4; /* a bit beyond the end */
+        }
         prev = node;
     }
     if (queue->tail != prev) {
         return 2;
     }
-    return (count == queue->count) ? 0 : 1;
+    return (count == queue->count + llamatch_index_marked(queue->index)) ? 0 : 1;
 }

@@ -13,37 +13,41 @@
  * what the search compares, the sequence number orders entries of several queues, the item is the
  * owner's request or message and is never looked into.
  *
- * Memory of one node, for N entries (N = llamatch_nodes_t::entries, a power of two):
+ * Memory of one node, for N entries (a llamatch_shape_t says where the parts are):
  *
- *     0   | next | prev | first_seq | first | end | live |   one cache line
- *     64  | tag[0] ... tag[N-1] |                            4N bytes: one line for N = 16
- *         | seq,item [0] ... seq,item [N-1] |                16N bytes, touched at the hit only
+ *     0   | next | prev | first_seq | end | live | live bits (N, at least 64) |
+ *     64  | tag[0] ... tag[N-1] |              4N bytes; for N <= 4 still in the first line
+ *         | seq,item [0] ... seq,item [N-1] |  16N bytes, touched at the hit only
  *
- * Nodes come from a small stock that all queues of an engine share. A queue that becomes empty
- * keeps one node as long as no more than max_idle nodes are in use, so that the common queue of
- * one entry does not fetch and return a node each time; beyond that it gives the node back, so
- * that many idle peers cost only their queue heads. The stock is the place where a shared arena
- * can be put later.
+ * A search reads the first part and the tags: 4 bytes per entry and one line per node.
  *
- * Removing from the middle leaves a hole: a slot whose item is NULL. Holes at both ends of a
- * node are trimmed at once, a node without live entries is unlinked, and entries never move, so
- * a position stays valid until the entry it names is removed.
+ * Nodes come from a pool that all queues of the process share (llamatch_pool.h). Removing an entry
+ * clears its bit; what is behind the last live entry is used again. A node without live entries
+ * goes back to the pool, but for the last one: it stays as long as the queue is not empty, and
+ * while the pool is roomy also when it is, so that a queue around a boundary does not fetch and
+ * return a node each time. Two neighbours that are at most half full together become one; entries
+ * move only then, and the owner of the items is told (llamatch_shape_t::moved).
+ *
+ * A queue that is long and often searched deeply can have an index (llamatch_index.h). The queue
+ * itself keeps all entries in order then, too; nodes are not merged one by one, because the index
+ * points to them.
  *
  * Invariants (llamatch_queue_verify returns the number of the first broken one):
- *  I1 count is the number of live entries of all nodes. When it is 0, head and tail are NULL or
- *     are one and the same node, with first = end = live = 0.
- *  I2 next and prev mirror each other; head has no prev, tail has no next.
- *  I3 in each node of a queue that is not empty 0 <= first < end <= N, and the slots first and
- *     end-1 are live.
- *  I4 node->live is the number of non-NULL items in [first, end), and no slot outside of that
- *     range is looked at.
+ *  I1 count is the number of live entries of all nodes, without those that the index has marked
+ *     as removed.
+ *  I2 next and prev mirror each other; head has no prev, tail has no next; both or none are NULL.
+ *  I3 every node but the tail has live entries. In a node without, end is 0.
+ *  I4 node->live is the number of bits that are set; no bit from end on is set; the entry before
+ *     end is live.
  *  I5 sequence numbers of live entries grow strictly from head to tail.
- *  I6 node->first_seq is the sequence number of slot first.
+ *  I6 node->first_seq is not greater than any number in the node, and greater than every number in
+ *     the nodes before.
  */
 #ifndef LLAMATCH_QUEUE_H
 #define LLAMATCH_QUEUE_H
 
 #include "llamatch_memory.h"
+#include "llamatch_pool.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,246 +57,239 @@
 #define LLAMATCH_ANY_TAG (-1)
 #define LLAMATCH_ANY_SOURCE (-1)
 
-/** Entries per node: limits of what llamatch_nodes_init accepts, and the usual choice. */
+/** Entries per node: limits of what llamatch_shape_init accepts, and the usual choice. */
 #define LLAMATCH_ENTRIES_MIN 2
 #define LLAMATCH_ENTRIES_MAX 512
 #define LLAMATCH_ENTRIES_DEFAULT 16 /* 16 tags of 4 bytes: one cache line per array */
 
+/** Tags that a search looks at together. The array of tags may be read up to such a multiple. */
+#define LLAMATCH_BLOCK 16
+
 typedef struct llamatch_slot {
     uint64_t seq; /**< position in the order of all entries of the owner */
-    void *item;   /**< NULL: a hole */
+    void *item;
 } llamatch_slot_t;
 
 typedef struct llamatch_node {
     struct llamatch_node *next;
     struct llamatch_node *prev;
-    uint64_t first_seq; /**< sequence number of slot first, so that a merge need not touch slots */
-    uint32_t first;     /**< index of the first live slot */
-    uint32_t end;       /**< one past the index of the last live slot */
-    uint32_t live;      /**< number of live slots */
+    uint64_t first_seq; /**< no entry here is older, every entry of the nodes before is */
+    uint32_t end;       /**< one past the index of the last live entry */
+    uint32_t live;      /**< number of live entries */
+    uint64_t bits[];    /**< one per entry: is it live? */
 } llamatch_node_t;
 
-/** The stock of nodes that the queues of one engine share. */
-typedef struct llamatch_nodes {
-    llamatch_allocator_t allocator;
-    llamatch_node_t *spare; /**< unused nodes, most recently used first */
-    uint32_t entries;       /**< entries per node, a power of two */
-    uint32_t num_spare;     /**< nodes */
-    uint32_t max_spare;     /**< nodes; more than this many unused ones are given back */
-    size_t max_idle;        /**< nodes in use up to which an emptied queue keeps its last one */
-    size_t slots_offset;    /**< bytes from the start of a node to its slots */
-    size_t node_bytes;      /**< bytes of one node */
-    size_t num_used;        /**< nodes that queues hold */
-} llamatch_nodes_t;
+struct llamatch_index;
 
 typedef struct llamatch_queue {
     llamatch_node_t *head;
     llamatch_node_t *tail;
-    size_t count; /**< live entries */
+    struct llamatch_index *index; /**< NULL: none; see llamatch_index.h */
+    uint32_t count;               /**< live entries */
+    uint32_t effort; /**< entries that deep searches have passed; decides about an index */
 } llamatch_queue_t;
 
-/** Names one entry. Valid until that entry is removed. */
+/** Names one entry. Valid until the queue is changed. */
 typedef struct llamatch_pos {
     llamatch_node_t *node; /**< NULL: no entry */
     uint32_t index;
 } llamatch_pos_t;
 
 /**
- * What a search accepts: tags in [low, low + span] (modulo 2^32), or the tag other. One
- * subtraction and two comparisons cover all four cases of MPI's rule without a branch.
+ * What a search accepts: the tags tag and other, and those greater than floor. Three comparisons
+ * cover all cases of MPI's rule without a branch.
  */
 typedef struct llamatch_key {
-    uint32_t low;
-    uint32_t span;
-    uint32_t other;
+    int32_t tag;
+    int32_t other;
+    int32_t floor;
 } llamatch_key_t;
 
 /** The posted receives that an arriving message matches: its tag, or ANY_TAG when tag >= 0. */
 static inline llamatch_key_t llamatch_key_of_message(int32_t tag)
 {
-    llamatch_key_t key = {(uint32_t) tag, 0,
-                          (uint32_t) ((0 <= tag) ? (int32_t) LLAMATCH_ANY_TAG : tag)};
+    llamatch_key_t key = {tag, (0 <= tag) ? LLAMATCH_ANY_TAG : tag, INT32_MAX};
     return key;
 }
 
 /** The messages that a receive matches: its tag, or for ANY_TAG every tag >= 0. */
 static inline llamatch_key_t llamatch_key_of_receive(int32_t tag)
 {
-    llamatch_key_t key = {(uint32_t) tag, 0, (uint32_t) tag};
+    llamatch_key_t key = {tag, tag, INT32_MAX};
     if (LLAMATCH_ANY_TAG == tag) {
-        key.low = 0;
-        key.span = INT32_MAX;
-        key.other = 0;
+        key.floor = -1; /* no message has the tag ANY_TAG itself */
     }
     return key;
 }
 
 static inline bool llamatch_key_accepts(llamatch_key_t key, int32_t tag)
 {
-    return ((uint32_t) tag - key.low <= key.span) | ((uint32_t) tag == key.other);
-}
-
-static inline int32_t *llamatch_node_tags(const llamatch_node_t *node)
-{
-    return (int32_t *) ((char *) node + LLAMATCH_LINE);
-}
-
-static inline llamatch_slot_t *llamatch_node_slots(const llamatch_nodes_t *nodes,
-                                                   const llamatch_node_t *node)
-{
-    return (llamatch_slot_t *) ((char *) node + nodes->slots_offset);
+    return (tag == key.tag) | (tag == key.other) | (tag > key.floor);
 }
 
 /**
- * Prepare a stock of nodes.
- *
- * @param entries    entries per node: a power of two in ENTRIES_MIN..ENTRIES_MAX
- * @param max_spare  unused nodes to keep in the stock
- * @param max_idle   nodes in use up to which an emptied queue keeps one
- * @param allocator  NULL for libc's
- * @return LLAMATCH_OK or LLAMATCH_ERR_ARGUMENT
+ * Search from pos->node (or NULL) on, in the nodes whose first_seq is below limit. Found: pos is
+ * the first match. Not found: pos->node is the first node that was not searched, or NULL. Adds the
+ * live entries it looked at to *examined.
  */
-int llamatch_nodes_init(llamatch_nodes_t *nodes, uint32_t entries, uint32_t max_spare,
-                        size_t max_idle, const llamatch_allocator_t *allocator);
+typedef bool (*llamatch_find_fn_t)(llamatch_pos_t *pos, uint64_t limit, uint32_t tags_offset,
+                                   llamatch_key_t key, uint64_t *examined);
 
-/** Give all unused nodes back. Every queue of this stock must have been cleared. */
-void llamatch_nodes_fini(llamatch_nodes_t *nodes);
+/** Told when an entry was moved to another node, whose address is its new place. */
+typedef void (*llamatch_moved_fn_t)(void *item, uint64_t place);
+
+/** How the nodes of a queue look like, and how they are searched. */
+typedef struct llamatch_shape {
+    llamatch_pool_class_t *nodes;
+    llamatch_find_fn_t find;
+    llamatch_moved_fn_t moved; /**< NULL: nobody needs to know */
+    uint32_t entries;          /**< entries per node that are used */
+    uint32_t sparse;           /**< live entries from which on a node is merged with a neighbour */
+    uint32_t tags_offset;      /**< bytes from the start of a node to its tags */
+    uint32_t slots_offset;     /**< bytes from the start of a node to its slots */
+} llamatch_shape_t;
+
+static inline int32_t *llamatch_node_tags(const llamatch_shape_t *shape,
+                                          const llamatch_node_t *node)
+{
+    return (int32_t *) ((char *) node + shape->tags_offset);
+}
+
+static inline llamatch_slot_t *llamatch_node_slots(const llamatch_shape_t *shape,
+                                                   const llamatch_node_t *node)
+{
+    return (llamatch_slot_t *) ((char *) node + shape->slots_offset);
+}
+
+static inline bool llamatch_node_is_live(const llamatch_node_t *node, uint32_t index)
+{
+    return 0 != (node->bits[index / 64] >> (index % 64) & 1);
+}
+
+/** Index of the first live entry of a node from index on, or node->end. */
+uint32_t llamatch_node_next(const llamatch_node_t *node, uint32_t index);
+
+/**
+ * Decide how nodes look like.
+ *
+ * @param pool     where nodes come from
+ * @param entries  entries per node: a power of two in ENTRIES_MIN..ENTRIES_MAX
+ * @param find     how to search: one of llamatch_simd_paths
+ * @param moved    NULL when nobody remembers nodes
+ * @return LLAMATCH_OK, LLAMATCH_ERR_ARGUMENT or LLAMATCH_ERR_NO_MEMORY
+ */
+int llamatch_shape_init(llamatch_shape_t *shape, llamatch_pool_t *pool, uint32_t entries,
+                        llamatch_find_fn_t find, llamatch_moved_fn_t moved);
 
 static inline void llamatch_queue_init(llamatch_queue_t *queue)
 {
     queue->head = NULL;
     queue->tail = NULL;
+    queue->index = NULL;
     queue->count = 0;
+    queue->effort = 0;
 }
 
-/** Empty the queue without looking at its items. */
-void llamatch_queue_clear(llamatch_queue_t *queue, llamatch_nodes_t *nodes);
+/** Empty the queue without looking at its items. It must not have an index any more. */
+void llamatch_queue_clear(llamatch_queue_t *queue, const llamatch_shape_t *shape);
 
 /** Append an empty node to the queue. @return the node, or NULL when there is no memory */
-llamatch_node_t *llamatch_queue_grow(llamatch_queue_t *queue, llamatch_nodes_t *nodes);
+llamatch_node_t *llamatch_queue_grow(llamatch_queue_t *queue, const llamatch_shape_t *shape);
 
-/** Take a node without live entries out of the queue. */
-void llamatch_queue_shrink(llamatch_queue_t *queue, llamatch_nodes_t *nodes, llamatch_node_t *node);
+/** Mend a queue after the last live entry of a node, or of its middle, was removed. */
+void llamatch_queue_node_empty(llamatch_queue_t *queue, const llamatch_shape_t *shape,
+                               llamatch_node_t *node);
+void llamatch_queue_node_sparse(llamatch_queue_t *queue, const llamatch_shape_t *shape,
+                                llamatch_node_t *node);
+
+/** Merge neighbours as long as two fit in one. There must be no index. */
+void llamatch_queue_compact(llamatch_queue_t *queue, const llamatch_shape_t *shape);
 
 /**
  * Append an entry. @p seq must be greater than that of every entry in the queue, @p item must
  * not be NULL. Inline, as removal is: a queue of one entry should cost no more than a list of one.
  *
- * @return LLAMATCH_OK, or LLAMATCH_ERR_NO_MEMORY with the queue unchanged
+ * @return where it is; node is NULL when there is no memory, and the queue unchanged
  */
-static inline int llamatch_queue_append(llamatch_queue_t *queue, llamatch_nodes_t *nodes,
-                                        int32_t tag, uint64_t seq, void *item)
+static inline llamatch_pos_t llamatch_queue_append(llamatch_queue_t *queue,
+                                                   const llamatch_shape_t *shape, int32_t tag,
+                                                   uint64_t seq, void *item)
 {
-    llamatch_node_t *node = queue->tail;
+    llamatch_pos_t pos = {queue->tail, 0};
     llamatch_slot_t *slot;
-    uint32_t end;
 
-    if (NULL == node || node->end == nodes->entries) {
-        node = llamatch_queue_grow(queue, nodes);
-        if (NULL == node) {
-            return LLAMATCH_ERR_NO_MEMORY;
+    if (NULL == pos.node || pos.node->end >= shape->entries) {
+        pos.node = llamatch_queue_grow(queue, shape);
+        if (NULL == pos.node) {
+            return pos;
         }
     }
-    if (0 == node->live) {
-        node->first_seq = seq;
+    pos.index = pos.node->end;
+    if (0 == pos.index) {
+        pos.node->first_seq = seq;
     }
-    end = node->end;
-    slot = &llamatch_node_slots(nodes, node)[end];
+    pos.node->end = pos.index + 1;
+    ++pos.node->live;
+    pos.node->bits[pos.index / 64] |= (uint64_t) 1 << pos.index % 64;
+    llamatch_node_tags(shape, pos.node)[pos.index] = tag;
+    slot = &llamatch_node_slots(shape, pos.node)[pos.index];
     slot->seq = seq;
     slot->item = item;
-    llamatch_node_tags(node)[end] = tag;
-    node->end = end + 1;
-    ++node->live;
     ++queue->count;
-    return LLAMATCH_OK;
-}
-
-/**
- * Index of the first live entry of one node that the key accepts, or node->end. Inline because
- * it is the loop all searches spend their time in.
- */
-static inline uint32_t llamatch_node_find(const llamatch_nodes_t *nodes,
-                                          const llamatch_node_t *node, llamatch_key_t key)
-{
-    const int32_t *tags = llamatch_node_tags(node);
-    uint32_t end = node->end;
-
-    for (uint32_t i = node->first; i < end; ++i) {
-        /* A hole keeps its old tag, so that the loop reads tags only; it is told apart here. */
-        if (llamatch_key_accepts(key, tags[i])
-            && NULL != llamatch_node_slots(nodes, node)[i].item) {
-            return i;
-        }
-    }
-    return end;
-}
-
-/** First entry that the key accepts, from a node (or NULL) on; pos.node is NULL if there is none.
- */
-static inline llamatch_pos_t
-llamatch_queue_find_from(llamatch_node_t *node, const llamatch_nodes_t *nodes, llamatch_key_t key)
-{
-    llamatch_pos_t pos = {node, 0};
-
-    while (NULL != pos.node) {
-        pos.index = llamatch_node_find(nodes, pos.node, key);
-        if (pos.index < pos.node->end) {
-            break;
-        }
-        pos.node = pos.node->next;
-    }
     return pos;
 }
 
-/** First entry that the key accepts; pos.node is NULL if there is none. */
+/**
+ * First entry that the key accepts; pos.node is NULL if there is none. Adds the entries looked at
+ * to *examined.
+ */
 static inline llamatch_pos_t llamatch_queue_find(const llamatch_queue_t *queue,
-                                                 const llamatch_nodes_t *nodes, llamatch_key_t key)
+                                                 const llamatch_shape_t *shape, llamatch_key_t key,
+                                                 uint64_t *examined)
 {
-    return llamatch_queue_find_from(queue->head, nodes, key);
+    llamatch_pos_t pos = {queue->head, 0};
+
+    (void) shape->find(&pos, UINT64_MAX, shape->tags_offset, key, examined);
+    return pos;
 }
 
-/** The entry with this sequence number: skips whole nodes, then halves. */
-llamatch_pos_t llamatch_queue_find_seq(const llamatch_queue_t *queue, const llamatch_nodes_t *nodes,
-                                       uint64_t seq);
-
-/** Remove the entry at @p pos and return its item. */
-static inline void *llamatch_queue_remove(llamatch_queue_t *queue, llamatch_nodes_t *nodes,
-                                          llamatch_pos_t pos)
+/** Take the entry at @p pos out of the queue (not out of its index). */
+static inline void llamatch_queue_remove(llamatch_queue_t *queue, const llamatch_shape_t *shape,
+                                         llamatch_pos_t pos)
 {
     llamatch_node_t *node = pos.node;
-    llamatch_slot_t *slots = llamatch_node_slots(nodes, node);
-    void *item = slots[pos.index].item;
 
-    slots[pos.index].item = NULL;
+    node->bits[pos.index / 64] &= ~((uint64_t) 1 << pos.index % 64);
     --queue->count;
     if (0 == --node->live) {
-        if (0 == queue->count && nodes->num_used <= nodes->max_idle) {
-            node->first = 0;
+        if (node == queue->tail && (0 != queue->count || llamatch_pool_roomy(shape->nodes))) {
             node->end = 0;
         } else {
-            llamatch_queue_shrink(queue, nodes, node);
+            llamatch_queue_node_empty(queue, shape, node);
         }
-    } else if (pos.index == node->first) {
-        do {
-            ++node->first;
-        } while (NULL == slots[node->first].item);
-        node->first_seq = slots[node->first].seq;
-    } else if (pos.index + 1 == node->end) {
-        do {
-            --node->end;
-        } while (NULL == slots[node->end - 1].item);
+        return;
     }
-    return item;
+    if (pos.index + 1 == node->end) {
+        uint32_t word = pos.index / 64;
+
+        while (0 == node->bits[word]) {
+            --word;
+        }
+        node->end = word * 64 + 64 - (uint32_t) __builtin_clzll(node->bits[word]);
+    }
+    if (node->live <= shape->sparse && node->prev != node->next) { /* not the only node */
+        llamatch_queue_node_sparse(queue, shape, node);
+    }
 }
 
 /** Called for each entry in order; returns true to have the entry removed. */
 typedef bool (*llamatch_visit_fn_t)(void *context, int32_t tag, void *item);
 
-/** Visit all entries in order. @return number of entries removed */
-size_t llamatch_queue_walk(llamatch_queue_t *queue, llamatch_nodes_t *nodes,
+/** Visit all entries in order. There must be no index. @return number of entries removed */
+size_t llamatch_queue_walk(llamatch_queue_t *queue, const llamatch_shape_t *shape,
                            llamatch_visit_fn_t visit, void *context);
 
 /** @return 0, or the number of the first broken invariant of this file */
-int llamatch_queue_verify(const llamatch_queue_t *queue, const llamatch_nodes_t *nodes);
+int llamatch_queue_verify(const llamatch_queue_t *queue, const llamatch_shape_t *shape);
 
 #endif /* LLAMATCH_QUEUE_H */

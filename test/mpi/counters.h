@@ -1,5 +1,6 @@
 /*
- * The counters of a window (MPI_T performance variables osc_cached_*), and windows with info keys.
+ * The counters of a window or a communicator (MPI_T performance variables osc_cached_*,
+ * pml_llamatch_*), and windows with info keys.
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -9,27 +10,49 @@
 
 #include "test.h"
 
-enum { COUNTERS_MAX = 64 };
+enum { COUNTERS_MAX = 64, COUNTERS_VALUES = 16 };
 
 struct counters {
     int n;
     char name[COUNTERS_MAX][48];
     MPI_T_pvar_handle handle[COUNTERS_MAX];
+    MPI_Datatype type[COUNTERS_MAX];
     unsigned long first[COUNTERS_MAX];
 };
 
 static MPI_T_pvar_session counters_session = MPI_T_PVAR_SESSION_NULL;
 
-__attribute__((unused)) static unsigned long counters_read(struct counters *c, int i)
+/* The values of one; what is of another type than unsigned long is made one. */
+__attribute__((unused)) static void counters_values(struct counters *c, int i,
+                                                    unsigned long *values)
 {
-    unsigned long v = 0;
+    union {
+        unsigned long counts[COUNTERS_VALUES];
+        double real;
+        int state;
+    } v;
 
+    memset(&v, 0, sizeof(v));
     OK(MPI_T_pvar_read(counters_session, c->handle[i], &v));
-    return v;
+    memcpy(values, v.counts, sizeof(v.counts));
+    if (MPI_INT == c->type[i]) {
+        values[0] = (unsigned long) v.state;
+    } else if (MPI_DOUBLE == c->type[i]) {
+        values[0] = (unsigned long) (v.real * 1000 + 0.5); /* thousandths */
+    }
 }
 
-/* Opens all of them; `win` must not move. */
-__attribute__((unused)) static void counters_open(struct counters *c, MPI_Win *win)
+__attribute__((unused)) static unsigned long counters_read(struct counters *c, int i)
+{
+    unsigned long values[COUNTERS_VALUES];
+
+    counters_values(c, i, values);
+    return values[0];
+}
+
+/* Opens all whose name begins with a prefix, on an object that must not move; NULL: on none. */
+__attribute__((unused)) static void counters_open_all(struct counters *c, const char *prefix,
+                                                      int wanted_bind, void *object)
 {
     int n, provided, count;
 
@@ -48,14 +71,21 @@ __attribute__((unused)) static void counters_open(struct counters *c, MPI_Win *w
         if (MPI_SUCCESS
                 == MPI_T_pvar_get_info(i, name, &len, &verbosity, &class, &datatype, &enumtype,
                                        NULL, NULL, &bind, &readonly, &continuous, &atomic)
-            && 0 == strncmp(name, "osc_cached_", 11) && MPI_T_BIND_MPI_WIN == bind) {
-            snprintf(c->name[c->n], sizeof(c->name[0]), "%s", name + 11);
-            OK(MPI_T_pvar_handle_alloc(counters_session, i, win, &c->handle[c->n], &count));
+            && 0 == strncmp(name, prefix, strlen(prefix)) && wanted_bind == bind) {
+            snprintf(c->name[c->n], sizeof(c->name[0]), "%s", name + strlen(prefix));
+            OK(MPI_T_pvar_handle_alloc(counters_session, i, object, &c->handle[c->n], &count));
+            CHECK(count <= COUNTERS_VALUES, "%s has %d values", name, count);
+            c->type[c->n] = datatype;
             c->first[c->n] = MPI_T_PVAR_CLASS_COUNTER == class ? counters_read(c, c->n) : 0;
             ++c->n;
         }
     }
-    CHECK(c->n > 0, "this window has no osc_cached_%s", "counters");
+    CHECK(c->n > 0, "there are no counters %s", prefix);
+}
+
+__attribute__((unused)) static void counters_open(struct counters *c, MPI_Win *win)
+{
+    counters_open_all(c, "osc_cached_", MPI_T_BIND_MPI_WIN, win);
 }
 
 /* Calls and events since counters_open; sizes as they are. */

@@ -3,7 +3,8 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 /* llamatch_engine: MPI's matching order (M1), ANY_TAG (M2), probes, cancel, revoke's walk,
- * fairness, memory, failure of the allocator, and 10^6 random operations against a naive model. */
+ * fairness, kinds, statistics, memory, failure of the allocator, and 10^7 random operations
+ * against the naive model (LLAMATCH_OPERATIONS sets another number). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -11,61 +12,117 @@
 #include <cmocka.h>
 
 #include "llamatch_engine.h"
+#include "llamatch_model.h"
+#include "llamatch_simd.h"
 #include "llamatch_test_alloc.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static int things[1 << 16]; /* items are addresses in here */
+#define ANY LLAMATCH_ANY_SOURCE
+
+/* Receives and messages. The engine tells where each receive is. */
+typedef struct {
+    uint64_t place;
+} thing_t;
+
+static thing_t things[1 << 20];
+static size_t num_moved; /* entries that went to another array */
 
 #define ITEM(i) ((void *) &things[i])
-#define ANY LLAMATCH_ANY_SOURCE
+
+static void thing_moved(void *item, uint64_t place)
+{
+    ((thing_t *) item)->place = place;
+    ++num_moved;
+}
+
+static int item_of(const void *thing)
+{
+    return (int) ((const thing_t *) thing - things);
+}
+
+#define NUM_PEERS 64
 
 typedef struct {
     test_alloc_t alloc;
     llamatch_allocator_t allocator;
-    llamatch_engine_t *engine;
+    llamatch_pool_t *pool;
+    llamatch_engine_t engine;
+    llamatch_peer_t peers[NUM_PEERS];
 } fixture_t;
 
-static void begin(fixture_t *f, uint32_t entries)
+static void begin(fixture_t *f, uint32_t entries, llamatch_kind_t kind, uint32_t index_above)
 {
     llamatch_config_t config = llamatch_config_default;
 
     f->allocator = test_alloc_make(&f->alloc);
-    config.allocator = &f->allocator;
+    assert_int_equal(LLAMATCH_OK, llamatch_pool_create(&f->allocator, &f->pool));
+    config.pool = f->pool;
     config.entries = entries;
-    assert_int_equal(LLAMATCH_OK, llamatch_engine_create(&config, &f->engine));
+    config.kind = kind;
+    config.moved = thing_moved;
+    config.index_above = index_above;
+    assert_int_equal(LLAMATCH_OK, llamatch_engine_init(&f->engine, &config));
+    for (int s = 0; s < NUM_PEERS; ++s) {
+        llamatch_peer_init(&f->peers[s]);
+    }
 }
 
 static void end(fixture_t *f)
 {
-    assert_int_equal(0, llamatch_engine_verify(f->engine));
-    assert_int_equal(f->alloc.bytes, llamatch_engine_bytes(f->engine));
-    llamatch_engine_destroy(f->engine);
+    size_t moved;
+
+    assert_int_equal(0, llamatch_engine_verify(&f->engine));
+    moved = num_moved;
+    llamatch_engine_fini(&f->engine);
+    assert_int_equal(moved, num_moved); /* the items may be gone before the engine */
+    assert_int_equal(0, llamatch_pool_used_bytes(f->pool));
+    assert_int_equal(0, llamatch_pool_verify(f->pool));
+    llamatch_pool_destroy(f->pool);
     assert_int_equal(0, f->alloc.in_use);
     assert_false(f->alloc.wrong_sizes);
 }
 
-static uint64_t post(fixture_t *f, int32_t source, int32_t tag, int item)
+static llamatch_peer_t *peer_of(fixture_t *f, int32_t source)
 {
-    uint64_t seq = UINT64_MAX;
+    return (ANY == source) ? NULL : &f->peers[source];
+}
 
-    assert_int_equal(LLAMATCH_OK, llamatch_engine_post(f->engine, source, tag, ITEM(item), &seq));
-    return seq;
+static void post(fixture_t *f, int32_t source, int32_t tag, int item)
+{
+    assert_int_equal(LLAMATCH_OK, llamatch_engine_post(&f->engine, peer_of(f, source), tag,
+                                                       ITEM(item), &things[item].place));
+}
+
+static void *match(fixture_t *f, int32_t source, int32_t tag)
+{
+    return llamatch_engine_match(&f->engine, peer_of(f, source), tag);
+}
+
+static int cancel(fixture_t *f, int32_t source, int item)
+{
+    return llamatch_engine_cancel(&f->engine, peer_of(f, source), ITEM(item), things[item].place);
 }
 
 static void arrive(fixture_t *f, int32_t source, int32_t tag, int item)
 {
-    assert_int_equal(LLAMATCH_OK, llamatch_engine_arrive(f->engine, source, tag, ITEM(item)));
+    assert_int_equal(LLAMATCH_OK,
+                     llamatch_engine_arrive(&f->engine, peer_of(f, source), tag, ITEM(item)));
+}
+
+static void *search(fixture_t *f, int32_t source, int32_t tag, llamatch_hold_t *hold)
+{
+    return llamatch_engine_search(&f->engine, peer_of(f, source), tag, hold);
 }
 
 static void *receive(fixture_t *f, int32_t source, int32_t tag)
 {
     llamatch_hold_t hold;
-    void *item = llamatch_engine_search(f->engine, source, tag, &hold);
+    void *item = search(f, source, tag, &hold);
 
     if (NULL != item) {
-        llamatch_engine_take(f->engine, &hold);
+        llamatch_engine_take(&f->engine, &hold);
     }
     return item;
 }
@@ -73,20 +130,22 @@ static void *receive(fixture_t *f, int32_t source, int32_t tag)
 static void test_create(void **state)
 {
     llamatch_config_t config = llamatch_config_default;
-    llamatch_engine_t *engine = NULL;
+    llamatch_engine_t engine;
 
     (void) state;
+    assert_int_equal(LLAMATCH_OK, llamatch_pool_create(NULL, &config.pool));
     config.entries = 3;
-    assert_int_equal(LLAMATCH_ERR_ARGUMENT, llamatch_engine_create(&config, &engine));
-    assert_null(engine);
+    assert_int_equal(LLAMATCH_ERR_ARGUMENT, llamatch_engine_init(&engine, &config));
     config.entries = 4;
-    config.peers = 100;
-    assert_int_equal(LLAMATCH_OK, llamatch_engine_create(&config, &engine));
-    assert_int_equal(0, llamatch_engine_total_posted(engine));
-    assert_int_equal(0, llamatch_engine_total_unexpected(engine));
-    llamatch_engine_destroy(engine);
-    llamatch_engine_destroy(NULL);
+    assert_int_equal(LLAMATCH_OK, llamatch_engine_init(&engine, &config));
+    assert_int_equal(0, llamatch_engine_verify(&engine));
+    llamatch_engine_fini(&engine);
+    llamatch_pool_destroy(config.pool);
 }
+
+/* The order tests below hold for each kind. */
+#define EACH_KIND(kind) \
+    for (llamatch_kind_t kind = LLAMATCH_AUTO; kind < LLAMATCH_NUM_KINDS; ++kind)
 
 /* M1: the first posted of all matching receives, wild and specific mixed. */
 static void test_post_order(void **state)
@@ -94,43 +153,73 @@ static void test_post_order(void **state)
     fixture_t f;
 
     (void) state;
-    begin(&f, 2);
-    post(&f, 3, 7, 0);
-    post(&f, ANY, 7, 1);
-    post(&f, 3, LLAMATCH_ANY_TAG, 2);
-    post(&f, ANY, LLAMATCH_ANY_TAG, 3);
-    post(&f, 4, 7, 4);
-    assert_ptr_equal(ITEM(1), llamatch_engine_match(f.engine, 4, 7));
-    assert_ptr_equal(ITEM(0), llamatch_engine_match(f.engine, 3, 7));
-    assert_ptr_equal(ITEM(3), llamatch_engine_match(f.engine, 4, 7));
-    assert_ptr_equal(ITEM(2), llamatch_engine_match(f.engine, 3, 9));
-    assert_null(llamatch_engine_match(f.engine, 3, 7));
-    assert_null(llamatch_engine_match(f.engine, 9, 7));
-    assert_ptr_equal(ITEM(4), llamatch_engine_match(f.engine, 4, 7));
-    assert_null(llamatch_engine_match(f.engine, 4, 7));
-    assert_int_equal(0, llamatch_engine_total_posted(f.engine));
-    end(&f);
+    EACH_KIND(kind)
+    {
+        begin(&f, 2, kind, 64);
+        post(&f, 3, 7, 0);
+        post(&f, ANY, 7, 1);
+        post(&f, 3, LLAMATCH_ANY_TAG, 2);
+        post(&f, ANY, LLAMATCH_ANY_TAG, 3);
+        post(&f, 4, 7, 4);
+        assert_ptr_equal(ITEM(1), match(&f, 4, 7));
+        assert_ptr_equal(ITEM(0), match(&f, 3, 7));
+        assert_ptr_equal(ITEM(3), match(&f, 4, 7));
+        assert_ptr_equal(ITEM(2), match(&f, 3, 9));
+        assert_null(match(&f, 3, 7));
+        assert_null(match(&f, 9, 7));
+        assert_ptr_equal(ITEM(4), match(&f, 4, 7));
+        assert_null(match(&f, 4, 7));
+        end(&f);
+    }
 }
 
 /* The merge must look at the other queue exactly as far as the candidate. */
 static void test_merge_depths(void **state)
 {
     (void) state;
-    for (int wild_at = 0; wild_at <= 40; wild_at += 5) {
-        for (int specific_at = 0; specific_at <= 40; specific_at += 4) {
-            fixture_t f;
+    EACH_KIND(kind)
+    {
+        for (int wild_at = 0; wild_at <= 40; wild_at += 5) {
+            for (int specific_at = 0; specific_at <= 40; specific_at += 4) {
+                fixture_t f;
+                void *wild = ITEM(100 + wild_at), *specific = ITEM(200 + specific_at);
+                bool wild_first = wild_at <= specific_at;
 
-            begin(&f, 4);
-            for (int i = 0; i <= 40; ++i) {
-                post(&f, ANY, i == wild_at ? 1 : 1000 + i, 100 + i);
-                post(&f, 2, i == specific_at ? 1 : 2000 + i, 200 + i);
+                begin(&f, 4, kind, 8);
+                for (int i = 0; i <= 40; ++i) {
+                    post(&f, ANY, i == wild_at ? 1 : 1000 + i, 100 + i);
+                    post(&f, 2, i == specific_at ? 1 : 2000 + i, 200 + i);
+                }
+                assert_ptr_equal(wild_first ? wild : specific, match(&f, 2, 1));
+                assert_ptr_equal(wild_first ? specific : wild, match(&f, 2, 1));
+                assert_null(match(&f, 2, 1));
+                end(&f);
             }
-            assert_ptr_equal(wild_at <= specific_at ? ITEM(100 + wild_at) : ITEM(200 + specific_at),
-                             llamatch_engine_match(f.engine, 2, 1));
-            assert_ptr_equal(wild_at <= specific_at ? ITEM(200 + specific_at) : ITEM(100 + wild_at),
-                             llamatch_engine_match(f.engine, 2, 1));
-            assert_null(llamatch_engine_match(f.engine, 2, 1));
-            end(&f);
+        }
+    }
+}
+
+/* Runs of wild and specific receives of all lengths up to two arrays, so that their borders are in
+ * all places: all receives match, and go in the order they were posted. */
+static void test_merge_borders(void **state)
+{
+    (void) state;
+    EACH_KIND(kind)
+    {
+        for (int wild_run = 1; wild_run <= 9; ++wild_run) {
+            for (int specific_run = 1; specific_run <= 9; ++specific_run) {
+                fixture_t f;
+
+                begin(&f, 4, kind, 8);
+                for (int i = 0; i < 60; ++i) {
+                    post(&f, i % (wild_run + specific_run) < wild_run ? ANY : 2,
+                         i % 3 ? 1 : LLAMATCH_ANY_TAG, i);
+                }
+                for (int i = 0; i < 60; ++i) {
+                    assert_ptr_equal(ITEM(i), match(&f, 2, 1));
+                }
+                end(&f);
+            }
         }
     }
 }
@@ -142,26 +231,28 @@ static void test_any_tag(void **state)
     llamatch_hold_t hold;
 
     (void) state;
-    begin(&f, 4);
-    post(&f, 0, LLAMATCH_ANY_TAG, 0);
-    post(&f, ANY, LLAMATCH_ANY_TAG, 1);
-    assert_null(llamatch_engine_match(f.engine, 0, -16));
-    assert_null(llamatch_engine_match(f.engine, 0, INT32_MIN));
-    assert_null(llamatch_engine_match(f.engine, 0, LLAMATCH_ANY_TAG));
-    post(&f, 0, -16, 2);
-    assert_ptr_equal(ITEM(2), llamatch_engine_match(f.engine, 0, -16));
-    assert_ptr_equal(ITEM(0), llamatch_engine_match(f.engine, 0, 0));
-    assert_ptr_equal(ITEM(1), llamatch_engine_match(f.engine, 0, INT32_MAX));
+    EACH_KIND(kind)
+    {
+        begin(&f, 4, kind, 64);
+        post(&f, 0, LLAMATCH_ANY_TAG, 0);
+        post(&f, ANY, LLAMATCH_ANY_TAG, 1);
+        assert_null(match(&f, 0, -16));
+        assert_null(match(&f, 0, INT32_MIN));
+        post(&f, 0, -16, 2);
+        assert_ptr_equal(ITEM(2), match(&f, 0, -16));
+        assert_ptr_equal(ITEM(0), match(&f, 0, 0));
+        assert_ptr_equal(ITEM(1), match(&f, 0, INT32_MAX));
 
-    arrive(&f, 0, -16, 3);
-    assert_int_equal(LLAMATCH_ERR_ARGUMENT,
-                     llamatch_engine_arrive(f.engine, 0, LLAMATCH_ANY_TAG, ITEM(9)));
-    assert_null(llamatch_engine_search(f.engine, 0, LLAMATCH_ANY_TAG, &hold));
-    assert_null(llamatch_engine_search(f.engine, ANY, LLAMATCH_ANY_TAG, &hold));
-    arrive(&f, 0, 5, 4);
-    assert_ptr_equal(ITEM(4), receive(&f, ANY, LLAMATCH_ANY_TAG));
-    assert_ptr_equal(ITEM(3), receive(&f, ANY, -16));
-    end(&f);
+        arrive(&f, 0, -16, 3);
+        assert_int_equal(LLAMATCH_ERR_ARGUMENT,
+                         llamatch_engine_arrive(&f.engine, &f.peers[0], LLAMATCH_ANY_TAG, ITEM(9)));
+        assert_null(search(&f, 0, LLAMATCH_ANY_TAG, &hold));
+        assert_null(search(&f, ANY, LLAMATCH_ANY_TAG, &hold));
+        arrive(&f, 0, 5, 4);
+        assert_ptr_equal(ITEM(4), receive(&f, ANY, LLAMATCH_ANY_TAG));
+        assert_ptr_equal(ITEM(3), receive(&f, ANY, -16));
+        end(&f);
+    }
 }
 
 /* M1 for messages; a probe finds again what it found. */
@@ -171,27 +262,28 @@ static void test_message_order(void **state)
     llamatch_hold_t hold;
 
     (void) state;
-    begin(&f, 2);
-    for (int i = 0; i < 12; ++i) {
-        arrive(&f, i % 2, i / 4, i);
+    EACH_KIND(kind)
+    {
+        begin(&f, 2, kind, 64);
+        for (int i = 0; i < 12; ++i) {
+            arrive(&f, i % 2, i / 4, i);
+        }
+        for (int again = 0; again < 3; ++again) {
+            assert_ptr_equal(ITEM(5), search(&f, 1, 1, &hold));
+            assert_ptr_equal(&f.peers[1], hold.peer);
+            assert_int_equal(1, hold.tag);
+        }
+        llamatch_engine_take(&f.engine, &hold);
+        assert_ptr_equal(ITEM(7), receive(&f, 1, 1));
+        assert_null(receive(&f, 1, 1));
+        assert_ptr_equal(ITEM(1), receive(&f, 1, LLAMATCH_ANY_TAG));
+        assert_ptr_equal(ITEM(3), receive(&f, 1, LLAMATCH_ANY_TAG));
+        assert_ptr_equal(ITEM(9), receive(&f, 1, LLAMATCH_ANY_TAG));
+        assert_null(receive(&f, 7, LLAMATCH_ANY_TAG));
+        assert_int_equal(6, f.peers[0].unexpected.count);
+        assert_int_equal(1, f.peers[1].unexpected.count);
+        end(&f);
     }
-    for (int again = 0; again < 3; ++again) {
-        assert_ptr_equal(ITEM(5), llamatch_engine_search(f.engine, 1, 1, &hold));
-        assert_int_equal(1, hold.source);
-        assert_int_equal(1, hold.tag);
-    }
-    llamatch_engine_take(f.engine, &hold);
-    assert_ptr_equal(ITEM(7), receive(&f, 1, 1));
-    assert_null(receive(&f, 1, 1));
-    assert_ptr_equal(ITEM(1), receive(&f, 1, LLAMATCH_ANY_TAG));
-    assert_ptr_equal(ITEM(3), receive(&f, 1, LLAMATCH_ANY_TAG));
-    assert_ptr_equal(ITEM(9), receive(&f, 1, LLAMATCH_ANY_TAG));
-    assert_null(receive(&f, 7, LLAMATCH_ANY_TAG));
-    assert_int_equal(6, llamatch_engine_num_unexpected(f.engine, 0));
-    assert_int_equal(1, llamatch_engine_num_unexpected(f.engine, 1));
-    assert_int_equal(0, llamatch_engine_num_unexpected(f.engine, 1000));
-    assert_int_equal(7, llamatch_engine_total_unexpected(f.engine));
-    end(&f);
 }
 
 /* Between two messages of one peer, an any-source receiver serves every other peer. */
@@ -201,12 +293,12 @@ static void test_any_source_is_fair(void **state)
     int last[5] = {-1, -1, -1, -1, -1};
 
     (void) state;
-    begin(&f, 4);
+    begin(&f, 4, LLAMATCH_AUTO, 64);
     for (int i = 0; i < 50; ++i) {
         arrive(&f, i / 10, 1, i);
     }
     for (int n = 0; n < 50; ++n) {
-        int item = (int) ((int *) receive(&f, ANY, 1) - things);
+        int item = item_of(receive(&f, ANY, 1));
         int source = item / 10;
 
         assert_true(item % 10 == n / 5); /* each peer's own order */
@@ -217,29 +309,81 @@ static void test_any_source_is_fair(void **state)
     end(&f);
 }
 
+/* Also when receives for another tag are served in between: peers 0 and 3 have tag 2, peer 2 has
+ * tag 1. */
+static void test_any_source_is_fair_between_tags(void **state)
+{
+    fixture_t f;
+    int served[4] = {0, 0, 0, 0};
+
+    (void) state;
+    begin(&f, 4, LLAMATCH_AUTO, 64);
+    for (int i = 0; i < 40; ++i) {
+        arrive(&f, i % 4, (int32_t[]){2, 3, 1, 2}[i % 4], i);
+    }
+    for (int n = 0; n < 10; ++n) {
+        assert_int_equal(2, item_of(receive(&f, ANY, 1)) % 4);
+        ++served[item_of(receive(&f, ANY, 2)) % 4];
+    }
+    assert_int_equal(5, served[0]);
+    assert_int_equal(5, served[3]);
+    end(&f);
+}
+
 static void test_cancel(void **state)
 {
     fixture_t f;
-    uint64_t seq[30];
 
     (void) state;
-    begin(&f, 4);
-    for (int i = 0; i < 30; ++i) {
-        seq[i] = post(&f, (i % 3 == 0) ? ANY : i % 3, 1, i);
+    EACH_KIND(kind)
+    {
+        begin(&f, 4, kind, 8);
+        for (int i = 0; i < 30; ++i) {
+            post(&f, (i % 3 == 0) ? ANY : i % 3, 1, i);
+        }
+        assert_int_equal(LLAMATCH_OK, cancel(&f, 1, 4));
+        assert_int_equal(LLAMATCH_OK, cancel(&f, ANY, 0));
+        /* Not there: in an array that is. */
+        things[4].place = (uintptr_t) f.peers[1].posted.head;
+        assert_int_equal(LLAMATCH_NOT_FOUND, cancel(&f, 1, 4));
+        assert_int_equal(9, f.engine.wild.count);
+        assert_int_equal(9, f.peers[1].posted.count);
+        assert_int_equal(10, f.peers[2].posted.count);
+        assert_int_equal(28, f.engine.num_posted);
+        assert_ptr_equal(ITEM(1), match(&f, 1, 1));
+        assert_ptr_equal(ITEM(3), match(&f, 1, 1));
+        assert_ptr_equal(ITEM(6), match(&f, 1, 1));
+        assert_ptr_equal(ITEM(7), match(&f, 1, 1));
+        /* All of them, the middle first: arrays are merged meanwhile. */
+        for (int i = 15; i < 30; ++i) {
+            assert_int_equal(LLAMATCH_OK, cancel(&f, (i % 3 == 0) ? ANY : i % 3, i));
+            assert_int_equal(0, llamatch_engine_verify(&f.engine));
+        }
+        for (int i = 8; i < 15; ++i) {
+            assert_int_equal(LLAMATCH_OK, cancel(&f, (i % 3 == 0) ? ANY : i % 3, i));
+        }
+        assert_ptr_equal(ITEM(2), match(&f, 2, 1));
+        assert_ptr_equal(ITEM(5), match(&f, 2, 1));
+        assert_null(match(&f, 2, 1));
+        assert_int_equal(0, f.engine.num_posted);
+        end(&f);
     }
-    assert_int_equal(LLAMATCH_OK, llamatch_engine_cancel(f.engine, 1, seq[4]));
-    assert_int_equal(LLAMATCH_NOT_FOUND, llamatch_engine_cancel(f.engine, 1, seq[4]));
-    assert_int_equal(LLAMATCH_NOT_FOUND, llamatch_engine_cancel(f.engine, 2, seq[7]));
-    assert_int_equal(LLAMATCH_NOT_FOUND, llamatch_engine_cancel(f.engine, 77, seq[7]));
-    assert_int_equal(LLAMATCH_OK, llamatch_engine_cancel(f.engine, ANY, seq[0]));
-    assert_int_equal(9, llamatch_engine_num_posted(f.engine, ANY));
-    assert_int_equal(9, llamatch_engine_num_posted(f.engine, 1));
-    assert_int_equal(10, llamatch_engine_num_posted(f.engine, 2));
-    assert_int_equal(28, llamatch_engine_total_posted(f.engine));
-    assert_ptr_equal(ITEM(1), llamatch_engine_match(f.engine, 1, 1));
-    assert_ptr_equal(ITEM(3), llamatch_engine_match(f.engine, 1, 1));
-    assert_ptr_equal(ITEM(6), llamatch_engine_match(f.engine, 1, 1));
-    assert_ptr_equal(ITEM(7), llamatch_engine_match(f.engine, 1, 1));
+}
+
+/* Cancelled entries of an index are only marked; the end of the engine takes them along. */
+static void test_end_with_cancelled(void **state)
+{
+    fixture_t f;
+
+    (void) state;
+    begin(&f, 8, LLAMATCH_HASH, 8);
+    for (int i = 0; i < 100; ++i) {
+        post(&f, 0, i, i);
+    }
+    for (int i = 0; i < 100; i += 2) {
+        assert_int_equal(LLAMATCH_OK, cancel(&f, 0, i));
+    }
+    assert_int_equal(50, llamatch_index_marked(f.peers[0].posted.index));
     end(&f);
 }
 
@@ -254,64 +398,32 @@ static bool user_tags(void *context, int32_t tag, void *item)
 static void test_walk(void **state)
 {
     fixture_t f;
-    int visited = 0;
+    int visited;
 
     (void) state;
-    begin(&f, 4);
-    for (int i = 0; i < 40; ++i) {
-        arrive(&f, i % 4, (i < 36 || i % 4) ? i : -i, i);
-        post(&f, i % 5 - 1, i % 2 ? i : -i - 2, i);
+    EACH_KIND(kind)
+    {
+        begin(&f, 4, kind, 8);
+        for (int i = 0; i < 40; ++i) {
+            arrive(&f, i % 4, (i < 36 || i % 4) ? i : -i, i);
+            post(&f, i % 5 - 1, i % 2 ? i : -i - 2, i);
+        }
+        visited = 0;
+        assert_int_equal(39, llamatch_engine_walk_unexpected(&f.engine, user_tags, &visited));
+        assert_int_equal(40, visited);
+        assert_int_equal(1, f.engine.num_unexpected);
+        assert_int_equal(0, llamatch_engine_verify(&f.engine));
+        assert_ptr_equal(ITEM(36), receive(&f, ANY, -36));
+        visited = 0;
+        assert_int_equal(20, llamatch_engine_walk_posted(&f.engine, user_tags, &visited));
+        assert_int_equal(40, visited);
+        assert_int_equal(20, f.engine.num_posted);
+        end(&f);
     }
-    assert_int_equal(39, llamatch_engine_walk_unexpected(f.engine, user_tags, &visited));
-    assert_int_equal(40, visited);
-    assert_int_equal(1, llamatch_engine_total_unexpected(f.engine));
-    assert_int_equal(0, llamatch_engine_verify(f.engine));
-    assert_ptr_equal(ITEM(36), receive(&f, ANY, -36));
-    visited = 0;
-    assert_int_equal(20, llamatch_engine_walk_posted(f.engine, user_tags, &visited));
-    assert_int_equal(40, visited);
-    assert_int_equal(20, llamatch_engine_total_posted(f.engine));
-    end(&f);
 }
 
-/* A big communicator costs a pointer per rank; idle peers cost no arrays. */
-static void test_memory(void **state)
-{
-    fixture_t f;
-    size_t before;
-
-    (void) state;
-    begin(&f, 16);
-    post(&f, 99999, 1, 0);
-    assert_true(llamatch_engine_bytes(f.engine) < 131072 * sizeof(void *) + 2048);
-    assert_ptr_equal(ITEM(0), llamatch_engine_match(f.engine, 99999, 1));
-    before = llamatch_engine_bytes(f.engine);
-    for (int round = 0; round < 100; ++round) {
-        for (int i = 0; i < 1000; ++i) {
-            arrive(&f, i % 3, i, i);
-        }
-        for (int i = 999; i >= 0; --i) {
-            assert_ptr_equal(ITEM(i), receive(&f, i % 3, i));
-        }
-    }
-    assert_true(llamatch_engine_bytes(f.engine) <= before + 8 * 384 + 3 * (128 + 384));
-    /* 2000 idle peers do not keep 2000 arrays. */
-    before = llamatch_engine_bytes(f.engine);
-    for (int i = 0; i < 2000; ++i) {
-        arrive(&f, i, 1, i);
-    }
-    for (int i = 0; i < 2000; ++i) {
-        assert_ptr_equal(ITEM(i), receive(&f, i, 1));
-    }
-    assert_true(llamatch_engine_bytes(f.engine) <= before + 2000 * 128 + 257 * 384 + 8 * 384);
-    assert_null(receive(&f, INT32_MAX, 1)); /* searching makes no state */
-    assert_null(llamatch_engine_match(f.engine, INT32_MAX, 1));
-    assert_int_equal(LLAMATCH_ERR_ARGUMENT, llamatch_engine_post(f.engine, -2, 1, ITEM(1), NULL));
-    assert_int_equal(LLAMATCH_ERR_ARGUMENT, llamatch_engine_arrive(f.engine, ANY, 1, ITEM(1)));
-    end(&f);
-}
-
-/* The Nth allocation fails, for every N: an error is returned, nothing is lost or leaked. */
+/* The Nth allocation fails, for every N: an error is returned or an index is not made; nothing is
+ * lost or leaked. */
 static void test_no_memory(void **state)
 {
     bool failed = true;
@@ -322,265 +434,762 @@ static void test_no_memory(void **state)
         llamatch_config_t config = llamatch_config_default;
         size_t posted = 0, arrived = 0;
 
-        failed = false;
         f.allocator = test_alloc_make(&f.alloc);
         f.alloc.fail_at = n;
-        config.allocator = &f.allocator;
-        config.entries = 2;
-        config.max_spare = 1;
-        config.peers = 4;
-        if (LLAMATCH_OK != llamatch_engine_create(&config, &f.engine)) {
-            failed = true;
+        if (LLAMATCH_OK != llamatch_pool_create(&f.allocator, &f.pool)) {
             assert_int_equal(0, f.alloc.in_use);
             continue;
         }
-        for (int i = 0; i < 30; ++i) {
-            int status = llamatch_engine_post(f.engine, i * 7 % 40 - 1, i, ITEM(i), NULL);
+        config.pool = f.pool;
+        config.entries = 2;
+        config.kind = LLAMATCH_HASH;
+        config.moved = thing_moved;
+        if (LLAMATCH_OK != llamatch_engine_init(&f.engine, &config)) {
+            llamatch_pool_destroy(f.pool);
+            assert_int_equal(0, f.alloc.in_use);
+            continue;
+        }
+        for (int s = 0; s < NUM_PEERS; ++s) {
+            llamatch_peer_init(&f.peers[s]);
+        }
+        for (int i = 0; i < 6000; ++i) {
+            int status = llamatch_engine_post(&f.engine, peer_of(&f, i * 7 % 40 - 1), i, ITEM(i),
+                                              &things[i].place);
 
             if (LLAMATCH_OK != status) {
                 assert_int_equal(LLAMATCH_ERR_NO_MEMORY, status);
-                failed = true;
+                things[i].place = 0;
             }
             posted += (LLAMATCH_OK == status);
-            status = llamatch_engine_arrive(f.engine, i * 5 % 40, i, ITEM(i));
+            status = llamatch_engine_arrive(&f.engine, peer_of(&f, i * 5 % 40), i, ITEM(i));
             if (LLAMATCH_OK != status) {
                 assert_int_equal(LLAMATCH_ERR_NO_MEMORY, status);
-                failed = true;
             }
             arrived += (LLAMATCH_OK == status);
-            assert_int_equal(posted, llamatch_engine_total_posted(f.engine));
-            assert_int_equal(arrived, llamatch_engine_total_unexpected(f.engine));
-            assert_int_equal(0, llamatch_engine_verify(f.engine));
+            assert_int_equal(posted, f.engine.num_posted);
+            assert_int_equal(arrived, f.engine.num_unexpected);
+            if (0 == i % 1000 || 0 != status) {
+                assert_int_equal(0, llamatch_engine_verify(&f.engine));
+            }
         }
+        for (int i = 0; i < 6000; ++i) {
+            if (0 != things[i].place && 0 == i % 3) {
+                assert_int_equal(LLAMATCH_OK, cancel(&f, i * 7 % 40 - 1, i));
+            } else if (0 != things[i].place && 0 != i * 7 % 40) {
+                assert_ptr_equal(ITEM(i), match(&f, i * 7 % 40 - 1, i));
+            }
+        }
+        failed = f.alloc.requests >= n;
         end(&f);
     }
 }
 
-/* ---- the naive model: two flat lists in order ---- */
-
-#define MODEL_MAX 4000
-
-typedef struct {
-    int32_t source, tag;
-    uint64_t seq;
-    int item;
-} entry_t;
-
-typedef struct {
-    entry_t entries[MODEL_MAX];
-    size_t count;
-} list_t;
-
-static bool matches(const entry_t *receive_entry, int32_t source, int32_t tag)
+/* A long queue that is searched deeply gets an index, a short one or one that is matched in front
+ * does not, and it is given up again. */
+static void test_index_when_it_pays(void **state)
 {
-    return (ANY == receive_entry->source || source == receive_entry->source)
-           && ((LLAMATCH_ANY_TAG == receive_entry->tag) ? 0 <= tag : tag == receive_entry->tag);
-}
-
-static void list_add(list_t *list, int32_t source, int32_t tag, uint64_t seq, int item)
-{
-    entry_t entry = {source, tag, seq, item};
-
-    list->entries[list->count++] = entry;
-}
-
-static void list_remove(list_t *list, size_t i)
-{
-    memmove(&list->entries[i], &list->entries[i + 1], (--list->count - i) * sizeof(entry_t));
-}
-
-static int32_t random_tag(uint64_t *seed)
-{
-    int32_t tag = (int32_t) test_random(seed, 12) - 3;
-
-    return (-1 == tag) ? 20 : tag; /* -3, -2: the library's */
-}
-
-typedef struct {
     fixture_t f;
-    list_t posted, unexpected;
-    uint64_t seed;
-    uint32_t sources;
-    int next_item;
-} model_t;
+    llamatch_stats_t posted, unexpected;
 
-static void step_message(model_t *m)
-{
-    int32_t source = (int32_t) test_random(&m->seed, m->sources), tag = random_tag(&m->seed);
-    int item = m->next_item++ & 0xffff;
-    void *got = llamatch_engine_match(m->f.engine, source, tag);
-    size_t i = 0;
-
-    while (i < m->posted.count && !matches(&m->posted.entries[i], source, tag)) {
-        ++i;
+    (void) state;
+    begin(&f, 16, LLAMATCH_AUTO, 64);
+    /* In order: never. */
+    for (int round = 0; round < 20; ++round) {
+        for (int i = 0; i < 2000; ++i) {
+            post(&f, 1, i, i);
+        }
+        for (int i = 0; i < 2000; ++i) {
+            assert_ptr_equal(ITEM(i), match(&f, 1, i));
+        }
     }
-    if (i < m->posted.count) {
-        assert_ptr_equal(ITEM(m->posted.entries[i].item), got);
-        list_remove(&m->posted, i);
+    /* Short: never, whatever the order. */
+    for (int round = 0; round < 2000; ++round) {
+        for (int i = 0; i < 64; ++i) {
+            post(&f, 1, i, i);
+        }
+        for (int i = 63; i >= 0; --i) {
+            assert_ptr_equal(ITEM(i), match(&f, 1, i));
+        }
+    }
+    /* Seldom: one deep search does not pay for an index. */
+    for (int i = 0; i < 2000; ++i) {
+        post(&f, 1, i, i);
+    }
+    assert_ptr_equal(ITEM(1999), match(&f, 1, 1999));
+    for (int i = 0; i < 1999; ++i) {
+        assert_ptr_equal(ITEM(i), match(&f, 1, i));
+    }
+    llamatch_engine_stats(&f.engine, &posted, &unexpected);
+    assert_int_equal(0, posted.indexed);
+    /* Long, in reverse order: soon, and cheap from then on. */
+    for (int i = 0; i < 8192; ++i) {
+        post(&f, 1, i, i);
+    }
+    for (int i = 8191; i >= 0; --i) {
+        assert_ptr_equal(ITEM(i), match(&f, 1, i));
+        if (i == 8000) {
+            assert_int_equal(1, llamatch_engine_num_indexed(&f.engine));
+            llamatch_engine_stats(&f.engine, &posted, &unexpected);
+        }
+    }
+    assert_int_equal(1, posted.indexed);
+    assert_int_equal(0, posted.dropped);
+    assert_int_equal(0, llamatch_engine_num_indexed(&f.engine));
+    {
+        uint64_t depth_sum = posted.depth_sum;
+
+        llamatch_engine_stats(&f.engine, &posted, &unexpected);
+        assert_int_equal(1, posted.dropped);
+        assert_true(posted.depth_sum - depth_sum < 8000 * 4);
+    }
+    end(&f);
+}
+
+/* An index on a queue that is then matched in front is given up, and has to be earned again. */
+static void test_index_that_is_useless(void **state)
+{
+    fixture_t f;
+    llamatch_stats_t posted, unexpected;
+    int head = 0;
+
+    (void) state;
+    begin(&f, 16, LLAMATCH_AUTO, 64);
+    for (int i = 0; i < 4000; ++i) {
+        post(&f, 1, i, i);
+    }
+    for (int i = 3999; i >= 3900; --i) {
+        assert_ptr_equal(ITEM(i), match(&f, 1, i));
+    }
+    assert_int_equal(1, llamatch_engine_num_indexed(&f.engine));
+    for (; head < 2000; ++head) {
+        assert_ptr_equal(ITEM(head), match(&f, 1, head));
+    }
+    assert_int_equal(0, llamatch_engine_num_indexed(&f.engine));
+    llamatch_engine_stats(&f.engine, &posted, &unexpected);
+    assert_int_equal(1, posted.indexed);
+    assert_int_equal(1, posted.dropped);
+    for (; head < 3900; ++head) {
+        assert_ptr_equal(ITEM(head), match(&f, 1, head));
+    }
+    llamatch_engine_stats(&f.engine, &posted, &unexpected);
+    assert_int_equal(1, posted.indexed);
+    end(&f);
+}
+
+/* Hysteresis: a queue that goes up and down around the depth does not make an index each time. */
+static void test_index_hysteresis(void **state)
+{
+    fixture_t f;
+    llamatch_stats_t posted, unexpected;
+    int last = 0;
+
+    (void) state;
+    begin(&f, 16, LLAMATCH_AUTO, 64);
+    for (; last < 200; ++last) {
+        post(&f, 1, last, last);
+    }
+    while (100 < f.peers[1].posted.count) {
+        --last;
+        assert_ptr_equal(ITEM(last), match(&f, 1, last));
+    }
+    assert_int_equal(1, llamatch_engine_num_indexed(&f.engine));
+    for (int round = 0; round < 100; ++round) {
+        while (40 < f.peers[1].posted.count) {
+            --last;
+            assert_ptr_equal(ITEM(last), match(&f, 1, last));
+        }
+        while (100 > f.peers[1].posted.count) {
+            post(&f, 1, last, last);
+            ++last;
+        }
+    }
+    llamatch_engine_stats(&f.engine, &posted, &unexpected);
+    assert_int_equal(1, posted.indexed);
+    assert_int_equal(0, posted.dropped);
+    end(&f);
+}
+
+/* Between bursts of unexpected messages the arena does not keep what they needed. */
+static void test_memory(void **state)
+{
+    enum { MESSAGES = 1000000 };
+    static int rest[MESSAGES];
+    static const char *const orders[] = {"front", "back", "random"};
+    static const llamatch_kind_t kinds[] = {LLAMATCH_AUTO, LLAMATCH_HASH, LLAMATCH_LLA};
+
+    (void) state;
+    for (size_t run = 0; run < 9; ++run) {
+        llamatch_kind_t kind = kinds[run % 3];
+        const char *order = orders[run / 3];
+        uint64_t seed = 7;
+        fixture_t f;
+
+        begin(&f, LLAMATCH_ENTRIES_DEFAULT, kind, 64);
+        for (int i = 0; i < MESSAGES; ++i) {
+            /* Arrays only: few tags, or the search is quadratic. */
+            arrive(&f, i % NUM_PEERS, (LLAMATCH_LLA == kind) ? i % 7 : i, i);
+            rest[i] = i;
+        }
+        assert_true(llamatch_pool_bytes(f.pool) >= (size_t) MESSAGES * 20);
+        for (int left = MESSAGES; 0 < left; --left) {
+            int at = ('f' == order[0])   ? MESSAGES - left
+                     : ('b' == order[0]) ? left - 1
+                                         : (int) test_random(&seed, (uint32_t) left);
+            int i = rest[at];
+
+            if ('r' == order[0]) {
+                rest[at] = rest[left - 1];
+            }
+            if (LLAMATCH_LLA == kind) {
+                assert_non_null(receive(&f, i % NUM_PEERS, i % 7));
+            } else {
+                assert_ptr_equal(ITEM(i), receive(&f, i % NUM_PEERS, i));
+            }
+            if (0 == left % 50000) {
+                assert_int_equal(0, llamatch_pool_verify(f.pool));
+            }
+        }
+        assert_int_equal(0, f.engine.num_unexpected);
+        /* An empty hash is still there for each queue: blocks of three sizes of nodes. */
+        assert_in_range(llamatch_pool_bytes(f.pool), 0,
+                        2 * llamatch_pool_used_bytes(f.pool)
+                            + ((LLAMATCH_HASH == kind) ? 3 : 1) * LLAMATCH_POOL_BLOCK);
+        assert_in_range(llamatch_pool_bytes(f.pool), 0, 4 * LLAMATCH_POOL_BLOCK);
+        assert_true(LLAMATCH_HASH == kind || 0 == llamatch_engine_num_indexed(&f.engine));
+        end(&f);
+    }
+}
+
+static void test_verify_sees_damage(void **state)
+{
+    fixture_t f;
+
+    (void) state;
+#define DAMAGED(number) assert_int_equal(number, llamatch_engine_verify(&f.engine))
+    begin(&f, 4, LLAMATCH_HASH, 64);
+    for (int i = 0; i < 20; ++i) {
+        post(&f, i % 3 - 1, i, i);
+        arrive(&f, i % 3, 100 + i, i);
+    }
+    DAMAGED(0);
+    --f.engine.num_posted;
+    DAMAGED(101);
+    ++f.engine.num_posted;
+    --f.engine.num_unexpected;
+    DAMAGED(102);
+    ++f.engine.num_unexpected;
+    f.engine.ring->ring_next->ring_prev = NULL;
+    DAMAGED(103);
+    f.engine.ring->ring_next->ring_prev = f.engine.ring;
+    --f.engine.posted.length_max;
+    DAMAGED(104);
+    ++f.engine.posted.length_max;
+    --f.engine.unexpected.length_max;
+    DAMAGED(104);
+    ++f.engine.unexpected.length_max;
+    --f.engine.next_post;
+    DAMAGED(105);
+    ++f.engine.next_post;
+    --f.engine.next_arrival;
+    DAMAGED(105);
+    ++f.engine.next_arrival;
+    ++f.engine.wild.count; /* a queue's own */
+    DAMAGED(1);
+    --f.engine.wild.count;
+    ++f.peers[1].unexpected.index->queue_nodes; /* an index's own */
+    DAMAGED(205);
+    --f.peers[1].unexpected.index->queue_nodes;
+    DAMAGED(0);
+#undef DAMAGED
+    end(&f);
+}
+
+/* ---- the model ---- */
+
+/* Some 20 seconds; sanitizers take five times as long. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MODEL_OPERATIONS 1000000
+#else
+#define MODEL_OPERATIONS 10000000
+#endif
+
+#define NUM_COMMS 3
+
+typedef struct {
+    llamatch_engine_t engine;
+    llamatch_peer_t peers[MODEL_SOURCES];
+    int32_t sources;
+    uint32_t entries;
+    bool was_array; /* has had arrays of several entries */
+    llamatch_kind_t kind;
+    uint64_t indexed, dropped; /* that are accounted for */
+    model_t model;
+    int free_items[2 * MODEL_MAX + 16]; /* stack */
+    size_t num_free;
+} comm_t;
+
+/* How a stretch of operations looks like. */
+typedef struct {
+    uint32_t messages; /* of 1000 operations */
+    uint32_t receives; /* of 1000 operations; the rest is probes, cancels, walks, kinds */
+    uint32_t cap;      /* most entries of a list */
+    uint32_t wild;     /* of 100 receives: for any source */
+    uint32_t any_tag;  /* of 100 receives: for any tag */
+    uint32_t tags;     /* different tags */
+    bool one_source;   /* all with source 0 */
+    char drain;        /* 0: no; receives and messages for entries in the (f)ront, at the (b)ack or
+                          at (r)andom */
+} phase_t;
+
+static const phase_t phases[] = {
+    {450, 440, 30, 20, 15, 8, false, 0},      /* short, balanced */
+    {650, 250, 300, 20, 15, 12, false, 0},    /* messages lead */
+    {250, 650, 300, 20, 15, 12, false, 0},    /* receives lead */
+    {30, 960, 3000, 5, 1, 3000, true, 0},     /* many receives, ... */
+    {960, 20, 3000, 5, 1, 3000, true, 'b'},   /* ... and their messages, last one first */
+    {960, 20, 3000, 0, 0, 3000, true, 0},     /* many messages, ... */
+    {20, 960, 3000, 5, 1, 3000, true, 'b'},   /* ... and their receives */
+    {30, 960, 1000, 30, 5, 20, false, 0},     /* of few tags */
+    {950, 30, 1000, 30, 5, 20, false, 'r'},   /* at random */
+    {950, 30, 1500, 0, 0, 20, false, 0},      /* the same with messages */
+    {30, 950, 1500, 30, 5, 20, false, 'r'},   /*  */
+    {20, 950, 2000, 60, 1, 2000, false, 0},   /* many for any source */
+    {950, 20, 2000, 60, 1, 2000, false, 'r'}, /*  */
+    {30, 960, 2000, 2, 1, 2000, true, 0},     /* an index is made at random, ... */
+    {960, 20, 2000, 2, 1, 2000, true, 'r'},   /*  */
+    {900, 80, 2000, 2, 1, 2000, true, 'f'},   /* ... and useless in front */
+};
+
+#define NUM_PHASES (sizeof(phases) / sizeof(phases[0]))
+
+typedef struct {
+    llamatch_pool_t *pool;
+    comm_t comms[NUM_COMMS];
+    uint64_t seed;
+    const phase_t *phase;
+} world_t;
+
+/* Indices made and given up by engines of each kind, without those of set_kind. */
+static uint64_t num_indexed[LLAMATCH_NUM_KINDS], num_dropped[LLAMATCH_NUM_KINDS];
+
+static uint32_t choose(world_t *w, uint32_t below)
+{
+    return test_random(&w->seed, below);
+}
+
+static bool percent(world_t *w, uint32_t of)
+{
+    return choose(w, 100) < of;
+}
+
+/* A message's tag. */
+static int32_t random_tag(world_t *w)
+{
+    static const int32_t special[] = {INT32_MIN, -1000, -3, -2, 0, INT32_MAX};
+
+    if (percent(w, 5)) {
+        return special[choose(w, sizeof(special) / sizeof(special[0]))];
+    }
+    return (int32_t) choose(w, w->phase->tags);
+}
+
+static int32_t random_source(world_t *w, const comm_t *c)
+{
+    return (w->phase->one_source && percent(w, 90)) ? 0
+                                                    : (int32_t) choose(w, (uint32_t) c->sources);
+}
+
+static size_t random_place(world_t *w, size_t count)
+{
+    size_t near = choose(w, (uint32_t) ((count < 4) ? count : 4));
+
+    return ('f' == w->phase->drain)   ? near
+           : ('b' == w->phase->drain) ? count - 1 - near
+                                      : choose(w, (uint32_t) count);
+}
+
+static llamatch_peer_t *comm_peer(comm_t *c, int32_t source)
+{
+    return (ANY == source) ? NULL : &c->peers[source];
+}
+
+/* How much deeper one kind of queue was searched than the model knows of; at most one search. */
+static uint64_t new_depth(comm_t *c, bool of_posted)
+{
+    llamatch_stats_t posted, unexpected;
+    const llamatch_stats_t *known = of_posted ? &c->model.posted.stats : &c->model.unexpected.stats;
+
+    llamatch_engine_stats(&c->engine, &posted, &unexpected);
+    return (of_posted ? &posted : &unexpected)->depth_sum - known->depth_sum;
+}
+
+static void step_message(world_t *w, comm_t *c)
+{
+    model_list_t *posted = &c->model.posted;
+    int32_t source = random_source(w, c), tag = random_tag(w);
+    uint64_t expected, depth;
+    bool exact;
+    void *got;
+    size_t i;
+
+    if (0 != w->phase->drain && 0 < posted->count) {
+        const model_entry_t *target = &posted->entries[random_place(w, posted->count)];
+
+        source = (ANY == target->source) ? source : target->source;
+        tag = (LLAMATCH_ANY_TAG == target->tag) ? tag : target->tag;
+    }
+    exact = NULL == c->peers[source].posted.index && NULL == c->engine.wild.index;
+    i = model_match(posted, source, tag, &expected);
+    got = llamatch_engine_match(&c->engine, &c->peers[source], tag);
+    depth = new_depth(c, true);
+    if (0 < expected) {
+        model_searched(posted, depth);
+    }
+    if (exact) {
+        /* Where two queues are merged, one array of newer ones may be looked at as well. */
+        bool merged = i < posted->count && c->was_array;
+
+        assert_in_range(depth, expected, expected + (merged ? c->entries : 0));
+    }
+    if (i < posted->count) {
+        int item = posted->entries[i].item;
+
+        assert_ptr_equal(ITEM(item), got);
+        model_remove(posted, i);
+        ++posted->stats.matches;
+        c->free_items[c->num_free++] = item;
         return;
     }
     assert_null(got);
-    if (m->unexpected.count < MODEL_MAX) {
-        assert_int_equal(LLAMATCH_OK, llamatch_engine_arrive(m->f.engine, source, tag, ITEM(item)));
-        list_add(&m->unexpected, source, tag, 0, item);
+    if (c->model.unexpected.count < w->phase->cap) {
+        int item = c->free_items[--c->num_free];
+
+        assert_int_equal(LLAMATCH_OK,
+                         llamatch_engine_arrive(&c->engine, &c->peers[source], tag, ITEM(item)));
+        model_arrive(&c->model, source, tag, item);
     }
 }
 
-/* Index in the model of what an engine's search found; checks that it is a legal choice. */
-static size_t check_found(model_t *m, const entry_t *want, const llamatch_hold_t *hold)
+/* A receive, or only a probe, or a probe that holds what it finds. */
+static void step_receive(world_t *w, comm_t *c, bool may_take, bool may_post)
 {
-    size_t first = 0, i;
-
-    while (
-        first < m->unexpected.count
-        && !matches(want, m->unexpected.entries[first].source, m->unexpected.entries[first].tag)) {
-        ++first;
-    }
-    if (first == m->unexpected.count) {
-        assert_null(hold->item);
-        return first;
-    }
-    assert_non_null(hold->item);
-    for (i = first; m->unexpected.entries[i].source != hold->source
-                    || !matches(want, hold->source, m->unexpected.entries[i].tag);
-         ++i) {
-        assert_true(i + 1 < m->unexpected.count);
-    }
-    /* i: the first that this source sent and that matches */
-    assert_ptr_equal(ITEM(m->unexpected.entries[i].item), hold->item);
-    assert_int_equal(m->unexpected.entries[i].tag, hold->tag);
-    return i;
-}
-
-static void step_receive(model_t *m, bool probe_only)
-{
-    entry_t want = {0, 0, 0, m->next_item++ & 0xffff};
+    model_list_t *unexpected = &c->model.unexpected, *posted = &c->model.posted;
+    int32_t source = random_source(w, c), tag = random_tag(w);
+    void *first = NULL;
+    uint64_t expected, depth;
     llamatch_hold_t hold;
     size_t i;
 
-    want.source = test_random(&m->seed, 4) ? (int32_t) test_random(&m->seed, m->sources) : ANY;
-    want.tag = test_random(&m->seed, 5) ? random_tag(&m->seed) : LLAMATCH_ANY_TAG;
-    assert_ptr_equal(llamatch_engine_search(m->f.engine, want.source, want.tag, &hold), hold.item);
-    i = check_found(m, &want, &hold);
-    if (i < m->unexpected.count) {
-        if (!probe_only) {
-            llamatch_engine_take(m->f.engine, &hold);
-            list_remove(&m->unexpected, i);
+    if (0 != w->phase->drain && 0 < unexpected->count) {
+        const model_entry_t *target = &unexpected->entries[random_place(w, unexpected->count)];
+
+        source = target->source;
+        tag = target->tag;
+    }
+    if (percent(w, w->phase->wild)) {
+        source = ANY;
+    }
+    if (percent(w, w->phase->any_tag)) {
+        tag = LLAMATCH_ANY_TAG;
+    }
+    i = model_search(&c->model, source, tag, &expected);
+    for (int time = 0; time < (may_take ? 1 : 2); ++time) {
+        bool exact = 0 == llamatch_engine_num_indexed(&c->engine);
+
+        assert_ptr_equal(llamatch_engine_search(&c->engine, comm_peer(c, source), tag, &hold),
+                         hold.item);
+        depth = new_depth(c, false);
+        if (0 < expected) {
+            model_searched(unexpected, depth);
         }
-    } else if (!probe_only && m->posted.count < MODEL_MAX) {
-        assert_int_equal(LLAMATCH_OK, llamatch_engine_post(m->f.engine, want.source, want.tag,
-                                                           ITEM(want.item), &want.seq));
-        list_add(&m->posted, want.source, want.tag, want.seq, want.item);
+        if (exact) {
+            assert_int_equal(expected, depth);
+        }
+        if (0 < time) {
+            assert_ptr_equal(first, hold.item); /* a probe finds again what it found */
+        }
+        first = hold.item;
+    }
+    if (i < unexpected->count) {
+        assert_ptr_equal(ITEM(unexpected->entries[i].item), hold.item);
+        assert_ptr_equal(&c->peers[unexpected->entries[i].source], hold.peer);
+        assert_int_equal(unexpected->entries[i].tag, hold.tag);
+        if (may_take) {
+            c->free_items[c->num_free++] = unexpected->entries[i].item;
+            llamatch_engine_take(&c->engine, &hold);
+            model_take(&c->model, i, ANY == source);
+        }
+        return;
+    }
+    assert_null(hold.item);
+    if (may_post && posted->count < w->phase->cap) {
+        int item = c->free_items[--c->num_free];
+
+        assert_int_equal(LLAMATCH_OK, llamatch_engine_post(&c->engine, comm_peer(c, source), tag,
+                                                           ITEM(item), &things[item].place));
+        model_add(posted, source, tag, item);
     }
 }
 
-static void step_cancel(model_t *m)
+static void step_cancel(world_t *w, comm_t *c)
 {
-    if (0 < m->posted.count) {
-        size_t i = test_random(&m->seed, (uint32_t) m->posted.count);
+    model_list_t *posted = &c->model.posted;
+
+    if (0 < posted->count) {
+        size_t i = choose(w, (uint32_t) posted->count);
+        const model_entry_t *entry = &posted->entries[i];
 
         assert_int_equal(LLAMATCH_OK,
-                         llamatch_engine_cancel(m->f.engine, m->posted.entries[i].source,
-                                                m->posted.entries[i].seq));
-        list_remove(&m->posted, i);
+                         llamatch_engine_cancel(&c->engine, comm_peer(c, entry->source),
+                                                ITEM(entry->item), things[entry->item].place));
+        c->free_items[c->num_free++] = entry->item;
+        model_remove(posted, i);
     }
 }
 
-static bool tag_is(void *context, int32_t tag, void *item)
+/* A walk takes what the model marks for it. */
+static bool marked[1 << 20];
+
+static bool is_marked(void *context, int32_t tag, void *item)
 {
-    (void) item;
-    return tag == *(int32_t *) context;
+    (void) tag;
+    ++*(size_t *) context;
+    return marked[item_of(item)];
 }
 
-static void step_walk(model_t *m)
+static void step_walk(world_t *w, comm_t *c)
 {
-    int32_t tag = random_tag(&m->seed);
-    bool posted = test_random(&m->seed, 2);
-    list_t *list = posted ? &m->posted : &m->unexpected;
-    size_t removed = posted ? llamatch_engine_walk_posted(m->f.engine, tag_is, &tag)
-                            : llamatch_engine_walk_unexpected(m->f.engine, tag_is, &tag);
-    size_t kept = 0, count = list->count;
+    bool posted = choose(w, 2);
+    model_list_t *list = posted ? &c->model.posted : &c->model.unexpected;
+    uint32_t share = (uint32_t[]){2, 50, 90, 100}[choose(w, 4)];
+    size_t kept = 0, count = list->count, visited = 0, removed;
 
     for (size_t i = 0; i < count; ++i) {
-        if (tag != list->entries[i].tag) {
+        marked[list->entries[i].item] = percent(w, share);
+    }
+    removed = posted ? llamatch_engine_walk_posted(&c->engine, is_marked, &visited)
+                     : llamatch_engine_walk_unexpected(&c->engine, is_marked, &visited);
+    for (size_t i = 0; i < count; ++i) {
+        if (marked[list->entries[i].item]) {
+            c->free_items[c->num_free++] = list->entries[i].item;
+        } else {
             list->entries[kept++] = list->entries[i];
         }
     }
     list->count = kept;
+    list->stats.length = kept;
+    assert_int_equal(count, visited);
     assert_int_equal(count - kept, removed);
-}
-
-static void check_counts(model_t *m)
-{
-    size_t posted[64] = {0}, unexpected[64] = {0};
-
-    for (size_t i = 0; i < m->posted.count; ++i) {
-        ++posted[m->posted.entries[i].source + 1];
-    }
-    for (size_t i = 0; i < m->unexpected.count; ++i) {
-        ++unexpected[m->unexpected.entries[i].source + 1];
-    }
-    for (int32_t s = -1; s < (int32_t) m->sources; ++s) {
-        assert_int_equal(posted[s + 1], llamatch_engine_num_posted(m->f.engine, s));
-        assert_int_equal(unexpected[s + 1], llamatch_engine_num_unexpected(m->f.engine, s));
-    }
-    assert_int_equal(0, llamatch_engine_verify(m->f.engine));
-}
-
-static void run_model(uint64_t seed, uint32_t entries, uint32_t sources, int operations)
-{
-    static model_t m;
-
-    memset(&m, 0, sizeof(m));
-    m.seed = seed;
-    m.sources = sources;
-    begin(&m.f, entries);
-    for (int step = 0; step < operations; ++step) {
-        uint32_t what = test_random(&m.seed, 1000);
-        /* Phases: messages lead, receives lead, balanced. */
-        uint32_t messages = (uint32_t[]){650, 250, 450}[(step / 2000) % 3];
-
-        if (what < messages) {
-            step_message(&m);
-        } else if (what < 900) {
-            step_receive(&m, false);
-        } else if (what < 960) {
-            step_receive(&m, true);
-        } else if (what < 998) {
-            step_cancel(&m);
-        } else {
-            step_walk(&m);
-        }
-        assert_int_equal(m.posted.count, llamatch_engine_total_posted(m.f.engine));
-        assert_int_equal(m.unexpected.count, llamatch_engine_total_unexpected(m.f.engine));
-        if (0 == step % 997) {
-            check_counts(&m);
+    for (int32_t s = 0; !posted && s < c->sources; ++s) {
+        if (!model_has_messages(&c->model, s)) {
+            model_order_remove(&c->model, s);
         }
     }
-    check_counts(&m);
-    end(&m.f);
+}
+
+static void account(comm_t *c, bool count)
+{
+    llamatch_stats_t posted, unexpected;
+
+    llamatch_engine_stats(&c->engine, &posted, &unexpected);
+    if (count) {
+        num_indexed[c->kind] += posted.indexed + unexpected.indexed - c->indexed;
+        num_dropped[c->kind] += posted.dropped + unexpected.dropped - c->dropped;
+    }
+    c->indexed = posted.indexed + unexpected.indexed;
+    c->dropped = posted.dropped + unexpected.dropped;
+}
+
+static void step_kind(world_t *w, comm_t *c)
+{
+    account(c, true);
+    c->kind = (llamatch_kind_t) choose(w, LLAMATCH_NUM_KINDS);
+    c->was_array |= LLAMATCH_LIST != c->kind;
+    llamatch_engine_set_kind(&c->engine, c->kind);
+    account(c, false);
+}
+
+static void check_stats(const llamatch_stats_t *model, const llamatch_stats_t *engine)
+{
+    assert_int_equal(model->length, engine->length);
+    assert_int_equal(model->length_max, engine->length_max);
+    assert_int_equal(model->matches, engine->matches);
+    assert_int_equal(model->searches, engine->searches);
+    assert_int_equal(model->depth_sum, engine->depth_sum);
+    assert_int_equal(model->depth_max, engine->depth_max);
+    for (int i = 0; i < LLAMATCH_DEPTHS; ++i) {
+        assert_int_equal(model->depths[i], engine->depths[i]);
+    }
+}
+
+static void check_comm(comm_t *c)
+{
+    uint32_t counts[MODEL_SOURCES + 1][2] = {{0, 0}};
+    llamatch_stats_t posted, unexpected;
+
+    assert_int_equal(0, llamatch_engine_verify(&c->engine));
+    llamatch_engine_stats(&c->engine, &posted, &unexpected);
+    check_stats(&c->model.posted.stats, &posted);
+    check_stats(&c->model.unexpected.stats, &unexpected);
+    /* Each receive is in the array that was told last. */
+    for (size_t i = 0; i < c->model.posted.count; ++i) {
+        const model_entry_t *entry = &c->model.posted.entries[i];
+        const llamatch_node_t *node = (llamatch_node_t *) (uintptr_t) things[entry->item].place;
+        uint32_t at = llamatch_node_next(node, 0);
+
+        while (at < node->end
+               && llamatch_node_slots(&c->engine.posted_shape, node)[at].item
+                      != ITEM(entry->item)) {
+            at = llamatch_node_next(node, at + 1);
+        }
+        assert_true(at < node->end);
+        ++counts[entry->source + 1][0];
+    }
+    for (size_t i = 0; i < c->model.unexpected.count; ++i) {
+        ++counts[c->model.unexpected.entries[i].source + 1][1];
+    }
+    assert_int_equal(counts[0][0], c->engine.wild.count);
+    for (int32_t s = 0; s < c->sources; ++s) {
+        assert_int_equal(counts[s + 1][0], c->peers[s].posted.count);
+        assert_int_equal(counts[s + 1][1], c->peers[s].unexpected.count);
+    }
+}
+
+static void step(world_t *w, comm_t *c)
+{
+    uint32_t what = choose(w, 1000), rest;
+
+    if (what < w->phase->messages) {
+        step_message(w, c);
+        return;
+    }
+    if (what < w->phase->messages + w->phase->receives) {
+        step_receive(w, c, true, true);
+        return;
+    }
+    rest = choose(w, 1000);
+    if (rest < 400) {
+        step_receive(w, c, false, false);
+    } else if (rest < 600) {
+        step_receive(w, c, true, false);
+    } else if (rest < 990) {
+        step_cancel(w, c);
+    } else if (rest < 996) {
+        step_walk(w, c);
+    } else {
+        step_kind(w, c);
+    }
+}
+
+/* One pool, three communicators with other kinds, entries and searches. */
+static void world_begin(world_t *w, uint64_t seed, uint32_t variant)
+{
+    const llamatch_simd_path_t *paths;
+    size_t num_paths = llamatch_simd_paths(&paths);
+
+    memset(w, 0, sizeof(*w));
+    w->seed = seed;
+    assert_int_equal(LLAMATCH_OK, llamatch_pool_create(NULL, &w->pool));
+    for (uint32_t n = 0; n < NUM_COMMS; ++n) {
+        comm_t *c = &w->comms[n];
+        llamatch_config_t config = llamatch_config_default;
+        uint32_t v = variant + n * 31;
+
+        config.pool = w->pool;
+        config.entries = 2U << v % 9;
+        config.kind = (llamatch_kind_t) (v / 9 % LLAMATCH_NUM_KINDS);
+        config.find = paths[v / 36 % num_paths].find;
+        config.moved = thing_moved;
+        config.index_above = (0 == v % 2) ? 8 : 64;
+        assert_int_equal(LLAMATCH_OK, llamatch_engine_init(&c->engine, &config));
+        c->entries = config.entries;
+        c->kind = config.kind;
+        c->was_array = LLAMATCH_LIST != c->kind;
+        c->sources = (int32_t[]){3, 50, 1}[n];
+        for (int32_t s = 0; s < c->sources; ++s) {
+            llamatch_peer_init(&c->peers[s]);
+        }
+        for (int i = 0; i < 2 * MODEL_MAX + 16; ++i) {
+            c->free_items[c->num_free++] = (int) n * (2 * MODEL_MAX + 16) + i;
+        }
+    }
+}
+
+static void world_end(world_t *w)
+{
+    for (int n = 0; n < NUM_COMMS; ++n) {
+        account(&w->comms[n], true);
+        llamatch_engine_fini(&w->comms[n].engine);
+    }
+    assert_int_equal(0, llamatch_pool_used_bytes(w->pool));
+    llamatch_pool_destroy(w->pool);
 }
 
 static void test_model(void **state)
 {
+    static world_t w;
+    const llamatch_simd_path_t *paths;
+    uint32_t variants = 36 * (uint32_t) llamatch_simd_paths(&paths);
+    const char *text = getenv("LLAMATCH_OPERATIONS");
+    unsigned long operations = (NULL != text) ? strtoul(text, NULL, 0) : MODEL_OPERATIONS;
+    unsigned long each = operations / variants + 1, phase_length = 6000;
     uint64_t seed = test_seed(20260202);
 
     (void) state;
     printf("seed: LLAMATCH_SEED=%llu\n", (unsigned long long) seed);
-    run_model(seed, 2, 3, 250000);
-    run_model(seed + 1, 4, 20, 250000);
-    run_model(seed + 2, 16, 1, 250000);
-    run_model(seed + 3, 512, 50, 250000);
+    num_moved = 0;
+    for (uint32_t variant = 0; variant < variants; ++variant) {
+        world_begin(&w, seed + variant, variant);
+        for (unsigned long n = 0; n < each; ++n) {
+            comm_t *c = &w.comms[choose(&w, NUM_COMMS)];
+
+            if (0 == n % phase_length) {
+                w.phase = &phases[(n / phase_length + variant) % NUM_PHASES];
+            }
+            step(&w, c);
+            if (0 == n % 997 || n + 1 == each) {
+                for (int i = 0; i < NUM_COMMS; ++i) {
+                    check_comm(&w.comms[i]);
+                }
+                assert_int_equal(0, llamatch_pool_verify(w.pool));
+            }
+        }
+        world_end(&w);
+    }
+    printf("%lu operations, %zu entries moved; indices made and dropped:", each * variants,
+           num_moved);
+    EACH_KIND(kind)
+    {
+        printf(" %s %llu %llu", llamatch_kind_names[kind], (unsigned long long) num_indexed[kind],
+               (unsigned long long) num_dropped[kind]);
+    }
+    printf("\n");
+    assert_true(0 < num_moved);
+    assert_true(0 < num_indexed[LLAMATCH_AUTO] && 0 < num_dropped[LLAMATCH_AUTO]);
+    assert_true(0 < num_indexed[LLAMATCH_HASH] && 0 == num_dropped[LLAMATCH_HASH]);
+    assert_true(0 == num_indexed[LLAMATCH_LLA] && 0 == num_indexed[LLAMATCH_LIST]);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_create),        cmocka_unit_test(test_post_order),
-        cmocka_unit_test(test_merge_depths),  cmocka_unit_test(test_any_tag),
-        cmocka_unit_test(test_message_order), cmocka_unit_test(test_any_source_is_fair),
-        cmocka_unit_test(test_cancel),        cmocka_unit_test(test_walk),
-        cmocka_unit_test(test_memory),        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_create),
+        cmocka_unit_test(test_post_order),
+        cmocka_unit_test(test_merge_depths),
+        cmocka_unit_test(test_merge_borders),
+        cmocka_unit_test(test_any_tag),
+        cmocka_unit_test(test_message_order),
+        cmocka_unit_test(test_any_source_is_fair),
+        cmocka_unit_test(test_any_source_is_fair_between_tags),
+        cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_end_with_cancelled),
+        cmocka_unit_test(test_walk),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_index_when_it_pays),
+        cmocka_unit_test(test_index_that_is_useless),
+        cmocka_unit_test(test_index_hysteresis),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_verify_sees_damage),
         cmocka_unit_test(test_model),
     };
 

@@ -158,11 +158,16 @@ static void test_pauses_are_counted(void **state)
     llamatch_heater_destroy(heater);
 }
 
+static bool is_not_zero(void *number)
+{
+    return 0 != atomic_load((atomic_size_t *) number);
+}
+
 static void test_pauses_itself(void **state)
 {
     atomic_size_t num_busy = 1;
     llamatch_heater_config_t config = {
-        .period_ns = 1000, .max_bytes = MANY_BYTES, .num_busy = &num_busy};
+        .period_ns = 1000, .max_bytes = MANY_BYTES, .busy = is_not_zero, .busy_context = &num_busy};
     llamatch_heater_t *heater;
     llamatch_pool_t *pool = pool_of();
     llamatch_pool_class_t *c = llamatch_pool_class(pool, 384, 128);

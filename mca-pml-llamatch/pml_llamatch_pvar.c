@@ -1,0 +1,235 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ *
+ * MPI_T performance variables (core/llamatch_stats.def).
+ *
+ * Those of a communicator are read under its matching lock. A tool may read a handle after its
+ * communicator was freed: the pointer is only compared with those that exist, never followed.
+ */
+#include "ompi_config.h"
+
+#include "opal/mca/base/mca_base_pvar.h"
+#include "ompi/constants.h"
+
+#include "pml_llamatch_glue.h"
+
+#define READ_ONLY (MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS)
+
+/* --- of the queues of a communicator -------------------------------------------------------- */
+
+/* One field of llamatch_stats_t. */
+typedef struct {
+    const char *name;
+    const char *help;
+    int class;
+    bool unexpected;
+    size_t offset;
+    int count;
+} queue_stat_t;
+
+static const queue_stat_t queue_stats[] = {
+#define LLAMATCH_QUEUE_STAT(name, class, help)                   \
+    {"posted_" #name,                                            \
+     "Posted receives: " help,                                   \
+     MCA_BASE_PVAR_CLASS_##class,                                \
+     false,                                                      \
+     offsetof(llamatch_stats_t, name),                           \
+     sizeof(((llamatch_stats_t *) 0)->name) / sizeof(uint64_t)}, \
+        {"unexpected_" #name,                                    \
+         "Unexpected messages: " help,                           \
+         MCA_BASE_PVAR_CLASS_##class,                            \
+         true,                                                   \
+         offsetof(llamatch_stats_t, name),                       \
+         sizeof(((llamatch_stats_t *) 0)->name) / sizeof(uint64_t)},
+#include "llamatch_stats.def"
+};
+
+static bool get_stats(const void *comm, llamatch_stats_t *posted, llamatch_stats_t *unexpected)
+{
+    custom_match_prq *queues = mca_pml_llamatch_lock_queues(comm);
+
+    if (NULL == queues) {
+        return false;
+    }
+    llamatch_engine_stats(&queues->engine, posted, unexpected);
+    mca_pml_llamatch_unlock_queues(queues);
+    return true;
+}
+
+static int read_queue_stat(const mca_base_pvar_t *pvar, void *value, void *comm)
+{
+    const queue_stat_t *stat = pvar->ctx;
+    llamatch_stats_t stats[2];
+    const uint64_t *values;
+
+    if (!get_stats(comm, &stats[false], &stats[true])) {
+        return OMPI_ERR_NOT_FOUND;
+    }
+    values = (const uint64_t *) ((const char *) &stats[stat->unexpected] + stat->offset);
+    for (int i = 0; i < stat->count; ++i) {
+        ((unsigned long *) value)[i] = (unsigned long) values[i];
+    }
+    return OMPI_SUCCESS;
+}
+
+/* Must not fail, also for a communicator of another PML: Open MPI 4.1 and 5.0 would crash. */
+static int notify(mca_base_pvar_t *pvar, mca_base_pvar_event_t event, void *comm, int *count)
+{
+    (void) comm;
+    if (MCA_BASE_PVAR_HANDLE_BIND == event) {
+        *count =
+            (read_queue_stat == pvar->get_value) ? ((const queue_stat_t *) pvar->ctx)->count : 1;
+    }
+    return OMPI_SUCCESS;
+}
+
+/* --- of a communicator's engine ------------------------------------------------------------- */
+
+static double mean(const llamatch_stats_t *stats)
+{
+    return (0 == stats->searches) ? 0 : (double) stats->depth_sum / (double) stats->searches;
+}
+
+static int read_posted_depth_mean(const mca_base_pvar_t *pvar, void *value, void *comm)
+{
+    llamatch_stats_t posted, unexpected;
+
+    (void) pvar;
+    if (!get_stats(comm, &posted, &unexpected)) {
+        return OMPI_ERR_NOT_FOUND;
+    }
+    *(double *) value = mean(&posted);
+    return OMPI_SUCCESS;
+}
+
+static int read_unexpected_depth_mean(const mca_base_pvar_t *pvar, void *value, void *comm)
+{
+    llamatch_stats_t posted, unexpected;
+
+    (void) pvar;
+    if (!get_stats(comm, &posted, &unexpected)) {
+        return OMPI_ERR_NOT_FOUND;
+    }
+    *(double *) value = mean(&unexpected);
+    return OMPI_SUCCESS;
+}
+
+static int read_engine(const mca_base_pvar_t *pvar, void *value, void *comm)
+{
+    custom_match_prq *queues = mca_pml_llamatch_lock_queues(comm);
+
+    (void) pvar;
+    if (NULL == queues) {
+        return OMPI_ERR_NOT_FOUND;
+    }
+    *(int *) value = (int) queues->engine.kind;
+    mca_pml_llamatch_unlock_queues(queues);
+    return OMPI_SUCCESS;
+}
+
+static int read_hashes(const mca_base_pvar_t *pvar, void *value, void *comm)
+{
+    custom_match_prq *queues = mca_pml_llamatch_lock_queues(comm);
+
+    (void) pvar;
+    if (NULL == queues) {
+        return OMPI_ERR_NOT_FOUND;
+    }
+    *(unsigned long *) value = llamatch_engine_num_indexed(&queues->engine);
+    mca_pml_llamatch_unlock_queues(queues);
+    return OMPI_SUCCESS;
+}
+
+/* --- of the process ------------------------------------------------------------------------- */
+
+static const mca_base_var_enum_value_t heater_states[] = {{LLAMATCH_HEATER_NONE, "off"},
+                                                          {LLAMATCH_HEATER_RUNS, "run"},
+                                                          {LLAMATCH_HEATER_PAUSED, "pause"},
+                                                          {LLAMATCH_HEATER_IDLE, "idle"},
+                                                          {0, NULL}};
+
+static int read_arena_bytes(const mca_base_pvar_t *pvar, void *value, void *none)
+{
+    (void) pvar;
+    (void) none;
+    *(unsigned long *) value =
+        (NULL == mca_pml_llamatch_pool) ? 0 : llamatch_pool_bytes(mca_pml_llamatch_pool);
+    return OMPI_SUCCESS;
+}
+
+static int read_arena_used(const mca_base_pvar_t *pvar, void *value, void *none)
+{
+    (void) pvar;
+    (void) none;
+    *(unsigned long *) value =
+        (NULL == mca_pml_llamatch_pool) ? 0 : llamatch_pool_used_bytes(mca_pml_llamatch_pool);
+    return OMPI_SUCCESS;
+}
+
+static int read_heater_state(const mca_base_pvar_t *pvar, void *value, void *none)
+{
+    llamatch_heater_stats_t stats;
+
+    (void) pvar;
+    (void) none;
+    *(int *) value = (int) mca_pml_llamatch_heater_stats(&stats);
+    return OMPI_SUCCESS;
+}
+
+#define READ_HEATER(name, field)                                                        \
+    static int read_heater_##name(const mca_base_pvar_t *pvar, void *value, void *none) \
+    {                                                                                   \
+        llamatch_heater_stats_t stats;                                                  \
+                                                                                        \
+        (void) pvar;                                                                    \
+        (void) none;                                                                    \
+        (void) mca_pml_llamatch_heater_stats(&stats);                                   \
+        *(unsigned long *) value = (unsigned long) stats.field;                         \
+        return OMPI_SUCCESS;                                                            \
+    }
+
+READ_HEATER(passes, passes)
+READ_HEATER(bytes, bytes_last)
+READ_HEATER(ns, ns_last)
+
+/* --- all ------------------------------------------------------------------------------------ */
+
+void mca_pml_llamatch_pvar_register(void)
+{
+    const mca_base_component_t *component = &mca_pml_llamatch_component.pmlm_version;
+    mca_base_var_enum_t *engines = NULL, *states = NULL;
+
+    for (size_t i = 0; i < sizeof(queue_stats) / sizeof(queue_stats[0]); ++i) {
+        const queue_stat_t *stat = &queue_stats[i];
+
+        (void) mca_base_component_pvar_register(component, stat->name, stat->help, OPAL_INFO_LVL_4,
+                                                stat->class, MCA_BASE_VAR_TYPE_UNSIGNED_LONG, NULL,
+                                                MCA_BASE_VAR_BIND_MPI_COMM, READ_ONLY,
+                                                read_queue_stat, NULL, notify, (void *) stat);
+    }
+    (void) mca_base_var_enum_create("pml_llamatch_engine", mca_pml_llamatch_engines, &engines);
+    (void) mca_base_var_enum_create("pml_llamatch_heater_state", heater_states, &states);
+#define NAMES_OF(reader) \
+    ((read_engine == (reader)) ? engines : (read_heater_state == (reader)) ? states : NULL)
+#define LLAMATCH_ENGINE_STAT(name, type, class, help)                                              \
+    (void) mca_base_component_pvar_register(component, #name, "Matching: " help, OPAL_INFO_LVL_4,  \
+                                            MCA_BASE_PVAR_CLASS_##class, MCA_BASE_VAR_TYPE_##type, \
+                                            NAMES_OF(read_##name), MCA_BASE_VAR_BIND_MPI_COMM,     \
+                                            READ_ONLY, read_##name, NULL, notify, NULL);
+#define LLAMATCH_PROCESS_STAT(name, type, class, help)                                             \
+    (void) mca_base_component_pvar_register(component, #name, "Matching: " help, OPAL_INFO_LVL_4,  \
+                                            MCA_BASE_PVAR_CLASS_##class, MCA_BASE_VAR_TYPE_##type, \
+                                            NAMES_OF(read_##name), MCA_BASE_VAR_BIND_NO_OBJECT,    \
+                                            READ_ONLY, read_##name, NULL, NULL, NULL);
+#include "llamatch_stats.def"
+    if (NULL != engines) {
+        OBJ_RELEASE(engines);
+    }
+    if (NULL != states) {
+        OBJ_RELEASE(states);
+    }
+}

@@ -1,0 +1,239 @@
+/* M5: the heater runs where it may, pauses when it is told to and when all queues are empty, and
+ * disturbs nothing: communicators that are freed, children of fork, the end of the job.
+ *
+ * test: for=pml-llamatch ranks=2 transport=shm,tcp args=force
+ * test: for=pml-llamatch ranks=2 transport=shm args=cpu
+ * test: for=pml-llamatch ranks=1 transport=shm args=spare bind=core
+ * test: for=pml-llamatch ranks=2 transport=shm args=full bind=core:overload-allowed allow=.
+ * test: for=pml-llamatch ranks=2 transport=shm args=off expect="text:run with --bind-to core"
+ * test: for=pml-llamatch ranks=2 transport=shm args=off cpus=0 expect="text:only one processor"
+ * test: for=pml-llamatch ranks=2 transport=shm args=abort expect="error:MPI_ABORT"
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _GNU_SOURCE
+#include "counters.h"
+
+#include <dirent.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { OFF, RUN, PAUSE, IDLE }; /* pml_llamatch_heater_state */
+enum { WAITING = 100, ROUNDS = 100 };
+
+static struct counters c;
+static MPI_Comm comm;
+static cpu_set_t mine;
+
+#define WAIT_UNTIL(condition)                         \
+    do {                                              \
+        int tries_ = 0;                               \
+        while (!(condition) && ++tries_ < 30000) {    \
+            usleep(1000);                             \
+        }                                             \
+        CHECK(tries_ < 30000, "not within %d s", 30); \
+    } while (0)
+
+static unsigned long state(void)
+{
+    return counter(&c, "heater_state");
+}
+
+static void runs(void)
+{
+    unsigned long passes = counter(&c, "heater_passes");
+
+    WAIT_UNTIL(RUN == state());
+    WAIT_UNTIL(passes + 5 <= counter(&c, "heater_passes"));
+    CHECK(0 < counter(&c, "heater_bytes"), "%lu bytes", counter(&c, "heater_bytes"));
+}
+
+static void rests(unsigned long wanted)
+{
+    unsigned long passes;
+
+    WAIT_UNTIL(wanted == state());
+    passes = counter(&c, "heater_passes");
+    usleep(20000);
+    CHECK(counter(&c, "heater_passes") <= passes + 1, "%lu passes, then %lu", passes,
+          counter(&c, "heater_passes"));
+    CHECK(wanted == state(), "state %lu, wanted %lu", state(), wanted);
+}
+
+static void tell(MPI_Comm which, const char *value)
+{
+    MPI_Info info;
+
+    OK(MPI_Info_create(&info));
+    OK(MPI_Info_set(info, "ompi_pml_llamatch_heater", value));
+    OK(MPI_Comm_set_info(which, info));
+    OK(MPI_Info_free(&info));
+}
+
+static void post(MPI_Comm where, MPI_Request *requests, int n)
+{
+    for (int i = 0; i < n; ++i) {
+        OK(MPI_Irecv(NULL, 0, MPI_INT, MPI_ANY_SOURCE, 1000 + i, where, &requests[i]));
+    }
+}
+
+static void cancel(MPI_Request *requests, int n)
+{
+    for (int i = 0; i < n; ++i) {
+        OK(MPI_Cancel(&requests[i]));
+    }
+    OK(MPI_Waitall(n, requests, MPI_STATUSES_IGNORE));
+}
+
+static void pauses_by_key(void)
+{
+    MPI_Comm other;
+
+    tell(comm, "pause");
+    rests(PAUSE);
+    tell(comm, "pause"); /* the same again is not a second one */
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &other));
+    tell(other, "pause");
+    tell(comm, "run");
+    rests(PAUSE); /* the other one's */
+    OK(MPI_Comm_free(&other));
+    runs();
+}
+
+static void pauses_by_variable(void)
+{
+    MPI_T_cvar_handle handle;
+    int index, count, value = 1;
+
+    OK(MPI_T_cvar_get_index("pml_llamatch_heater_paused", &index));
+    OK(MPI_T_cvar_handle_alloc(index, NULL, &handle, &count));
+    OK(MPI_T_cvar_write(handle, &value));
+    rests(PAUSE);
+    OK(MPI_T_cvar_write(handle, &value)); /* the same again is not a second one */
+    value = 7;
+    CHECK(MPI_SUCCESS != MPI_T_cvar_write(handle, &value), "%d was taken", value);
+    OK(MPI_T_cvar_read(handle, &value));
+    CHECK(1 == value, "the variable is %d", value);
+    value = 0;
+    OK(MPI_T_cvar_write(handle, &value));
+    runs();
+    OK(MPI_T_cvar_handle_free(&handle));
+}
+
+static void survives(void)
+{
+    MPI_Request requests[WAITING];
+    MPI_Comm brief;
+
+    for (int i = 0; i < ROUNDS; ++i) {
+        int sent[2] = {test_rank, i}, got[2] = {-1, -1};
+
+        OK(MPI_Comm_dup(MPI_COMM_WORLD, &brief));
+        post(brief, requests, WAITING);
+        OK(MPI_Sendrecv(sent, 2, MPI_INT, (test_rank + 1) % test_size, i, got, 2, MPI_INT,
+                        MPI_ANY_SOURCE, i, brief, MPI_STATUS_IGNORE));
+        CHECK((test_rank + test_size - 1) % test_size == got[0] && i == got[1], "got %d, %d",
+              got[0], got[1]);
+        cancel(requests, WAITING);
+        OK(MPI_Comm_free(&brief));
+        if (0 == i % 10) {
+            pid_t child = fork();
+            int status = -1;
+
+            if (0 == child) {
+                free(malloc(100000));
+                _exit(7);
+            }
+            waitpid(child, &status, 0);
+            CHECK(WIFEXITED(status) && 7 == WEXITSTATUS(status), "child: status %d", status);
+        }
+    }
+}
+
+/* A thread of ours that is bound to one processor, which none of `set` is? */
+static int thread_outside(const cpu_set_t *set)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    struct dirent *entry;
+    int found = 0;
+
+    while (NULL != tasks && NULL != (entry = readdir(tasks))) {
+        cpu_set_t its, both;
+        int id = atoi(entry->d_name);
+
+        if (0 < id && 0 == sched_getaffinity(id, sizeof(its), &its) && 1 == CPU_COUNT(&its)) {
+            CPU_AND(&both, &its, set);
+            found |= 0 == CPU_COUNT(&both);
+        }
+    }
+    if (NULL != tasks) {
+        closedir(tasks);
+    }
+    return found;
+}
+
+/* With no processor left, there is no heater. */
+static void check_full(void)
+{
+    cpu_set_t all;
+
+    OK(MPI_Allreduce(&mine, &all, sizeof(all), MPI_BYTE, MPI_BOR, MPI_COMM_WORLD));
+    if (CPU_COUNT(&all) == sysconf(_SC_NPROCESSORS_ONLN)) {
+        CHECK(OFF == state(), "state %lu on a full node", state());
+    } else {
+        CHECK(OFF == state() || thread_outside(&all), "%s", "the heater is on a rank's processor");
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *mode = argv[1];
+    MPI_Request requests[WAITING];
+    char cpu[16];
+    int first = 0;
+
+    if (0 != sched_getaffinity(0, sizeof(mine), &mine)) {
+        return 1;
+    }
+    while (first < CPU_SETSIZE - 1 && !CPU_ISSET(first, &mine)) {
+        ++first;
+    }
+    setenv("OMPI_MCA_pml_llamatch_heater", 0 == strcmp("force", mode) ? "force" : "1", 1);
+    if (0 == strcmp("cpu", mode) || 0 == strcmp("abort", mode)) {
+        snprintf(cpu, sizeof(cpu), "%d", first);
+        setenv("OMPI_MCA_pml_llamatch_heater_cpu", cpu, 1);
+    }
+    test_init(&argc, &argv);
+    counters_open_all(&c, "pml_llamatch_", MPI_T_BIND_NO_OBJECT, NULL);
+    if (0 == strcmp("full", mode)) {
+        check_full();
+        return test_done();
+    }
+    if (0 == strcmp("off", mode)) {
+        CHECK(OFF == state(), "state %lu", state());
+        survives();
+        return test_done();
+    }
+    if (0 == strcmp("spare", mode) && OFF == state()) {
+        test_skip("no processor that shares a cache with another is free");
+    }
+    CHECK(0 != strcmp("spare", mode) || thread_outside(&mine), "%s", "not on another processor");
+    CHECK(OFF != state(), "%s: there is no heater", mode);
+    rests(IDLE);
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    post(comm, requests, WAITING);
+    runs();
+    if (0 == strcmp("abort", mode)) {
+        MPI_Abort(MPI_COMM_WORLD, 3);
+    }
+    pauses_by_key();
+    pauses_by_variable();
+    survives();
+    cancel(requests, WAITING);
+    rests(IDLE);
+    tell(comm, "pause"); /* and free it so */
+    OK(MPI_Comm_free(&comm));
+    return test_done();
+}
