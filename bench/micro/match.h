@@ -190,7 +190,9 @@ MICRO_UNUSED static void match_print(const char *benchmark, const char *what, si
 
 static double match_batch(match_iterations_fn run, void *context, long n)
 {
-    match_tell(1, n);
+    if (match_size > 1) {
+        match_tell(1, n);
+    }
     return run(context, n);
 }
 
@@ -231,7 +233,9 @@ MICRO_UNUSED static void match_measure(const char *benchmark, const char *what, 
            && (batches < MATCH_LEAST || micro_now_ns() < end)) {
         ns[batches++] = match_batch(run, context, n) / ((double) n * operations);
     }
-    match_tell(1, 0);
+    if (match_size > 1) {
+        match_tell(1, 0);
+    }
     match_print(benchmark, what, bytes, quantity, ns, batches);
 }
 

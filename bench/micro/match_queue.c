@@ -8,6 +8,8 @@
  *                    ranks have the queue) and the time per message of 64 in flight
  * --what=unexpected  D messages that nobody asked for, then the one that is received: time of
  *                    MPI_Recv, and per message of 64 such
+ * --what=self        the same as posted, of a process to itself: MPI_Send and MPI_Wait (1 rank; a
+ *                    processor is free, for the heater)
  * --what=drain       N receives, and messages in reverse order; N messages, received in reverse
  * order
  * --what=peers       some receives for each of many peers, all messages there: time of MPI_Waitall
@@ -55,7 +57,7 @@ static int source_of(const struct queue_case *c)
 static void post_others(struct queue_case *c)
 {
     for (int i = 0; i < c->depth; ++i) {
-        int source = 1 - micro_rank;
+        int source = 1 == match_size ? 0 : 1 - micro_rank;
         if (is(c->pattern, "any")) {
             source = MPI_ANY_SOURCE;
         } else if (is(c->pattern, "other")) {
@@ -113,6 +115,24 @@ static double posted_latency(void *context, long n)
         }
     }
     return (c->clear.bytes > 0 ? total : micro_now_ns() - start) / 2;
+}
+
+static double self_latency(void *context, long n)
+{
+    struct queue_case *c = context;
+    double total = 0;
+
+    for (long i = 0; i < n; ++i) {
+        MPI_Request request;
+        double start;
+        OK(MPI_Irecv(c->buffer, (int) c->bytes, MPI_BYTE, 0, TAG, match_comm, &request));
+        match_clear(&c->clear);
+        start = micro_now_ns();
+        OK(MPI_Send(c->buffer, (int) c->bytes, MPI_BYTE, 0, TAG, match_comm));
+        OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        total += micro_now_ns() - start;
+    }
+    return total;
 }
 
 static double posted_rate(void *context, long n)
@@ -234,12 +254,16 @@ static void measure_queues(bool posted)
                     MATCH_EACH(measure, micro_option("measures", "latency,rate"))
                     {
                         bool rate = is(measure, "rate");
+                        match_iterations_fn run = rate ? unexpected_rate : unexpected_latency;
+                        if (posted) {
+                            run = rate              ? posted_rate
+                                  : 1 == match_size ? self_latency
+                                                    : posted_latency;
+                        }
                         snprintf(what, sizeof(what), "%s, %d, %s", pattern, c.depth, c.clear.name);
                         match_measure(micro_option("name", posted ? "posted" : "unexpected"), what,
-                                      c.bytes, measure,
-                                      posted ? (rate ? posted_rate : posted_latency)
-                                             : (rate ? unexpected_rate : unexpected_latency),
-                                      &c, c.clear.bytes > 0, rate ? WINDOW : 1);
+                                      c.bytes, measure, run, &c, c.clear.bytes > 0,
+                                      rate ? WINDOW : 1);
                     }
                     if (posted) {
                         cancel_others(&c);
@@ -487,14 +511,15 @@ int main(int argc, char **argv)
         match_bind();
         share();
     }
-    if (is(what, "posted") || is(what, "unexpected")) {
-        measure_queues(is(what, "posted"));
+    if (is(what, "self") ? 1 == match_size
+                         : match_size > 1 && (is(what, "posted") || is(what, "unexpected"))) {
+        measure_queues(!is(what, "unexpected"));
         if (match_size > 2 && 0 == micro_rank) {
             wake(1);
         } else if (match_size > 2 && 1 < micro_rank) {
             (void) sleep_until_woken(0, 10000);
         }
-    } else if (is(what, "drain")) {
+    } else if (is(what, "drain") && match_size > 1) {
         measure_drain();
     } else if (is(what, "peers") && match_size > 2) {
         measure_peers();
