@@ -83,6 +83,15 @@ void llamatch_peer_init(llamatch_peer_t *peer)
     memset(peer, 0, sizeof(*peer));
     llamatch_queue_init(&peer->posted);
     llamatch_queue_init(&peer->unexpected);
+    /* So that the first entry comes to know_peer. */
+    peer->posted.effort = UINT32_MAX;
+    peer->unexpected.effort = UINT32_MAX;
+}
+
+/* The effort of a queue that has made none yet. */
+static uint32_t no_effort(const llamatch_engine_t *engine)
+{
+    return (LLAMATCH_HASH == engine->kind) ? UINT32_MAX : 0;
 }
 
 static void know_peer(llamatch_engine_t *engine, llamatch_peer_t *peer)
@@ -91,6 +100,8 @@ static void know_peer(llamatch_engine_t *engine, llamatch_peer_t *peer)
         peer->known = true;
         peer->next = engine->peers;
         engine->peers = peer;
+        peer->posted.effort = no_effort(engine);
+        peer->unexpected.effort = no_effort(engine);
     }
 }
 
@@ -112,18 +123,22 @@ static void make_index(llamatch_engine_t *engine, llamatch_queue_t *queue,
         ++counts->indexed;
         queue->effort = UINT32_MAX;
     } else {
-        queue->effort = 0; /* not again at once */
+        queue->effort = no_effort(engine); /* AUTO: not again at once */
     }
 }
 
 static void fit_queue(llamatch_engine_t *engine, llamatch_queue_t *queue,
                       const llamatch_shape_t *shape, llamatch_counts_t *counts)
 {
-    if (LLAMATCH_HASH == engine->kind && NULL == queue->index && 0 < queue->count) {
-        make_index(engine, queue, shape, counts);
-    } else if (!may_index(engine) && NULL != queue->index) {
+    if (!may_index(engine) && NULL != queue->index) {
         llamatch_index_drop(&engine->indexing, queue, shape);
         ++counts->dropped;
+    }
+    if (NULL == queue->index) {
+        queue->effort = no_effort(engine);
+        if (LLAMATCH_HASH == engine->kind && 0 < queue->count) {
+            make_index(engine, queue, shape, counts);
+        }
     }
 }
 
@@ -175,7 +190,7 @@ static void ring_remove(llamatch_engine_t *engine, llamatch_peer_t *peer)
     peer->ring_prev = NULL;
 }
 
-/* An entry was appended: to a queue with an index, or as the first one of an array. */
+/* An entry was appended to a queue that has an index or wants one. */
 static void appended(llamatch_engine_t *engine, llamatch_queue_t *queue,
                      const llamatch_shape_t *shape, llamatch_counts_t *counts, int32_t tag,
                      llamatch_pos_t pos)
@@ -183,9 +198,8 @@ static void appended(llamatch_engine_t *engine, llamatch_queue_t *queue,
     if (NULL != queue->index) {
         llamatch_index_add(&engine->indexing, queue, shape, tag, pos);
         counts->dropped += (NULL == queue->index);
-    } else if (LLAMATCH_HASH == engine->kind
-               || (UINT32_MAX == queue->effort && LLAMATCH_AUTO == engine->kind
-                   && queue->count > engine->index_above)) {
+    } else if (UINT32_MAX == queue->effort && may_index(engine)
+               && (LLAMATCH_HASH == engine->kind || queue->count > engine->index_above)) {
         make_index(engine, queue, shape, counts);
     }
 }
@@ -248,6 +262,37 @@ static inline uint64_t seq_at(const llamatch_shape_t *shape, llamatch_pos_t pos)
     return (NULL != pos.node) ? llamatch_node_slots(shape, pos.node)[pos.index].seq : UINT64_MAX;
 }
 
+/*
+ * Look at the first few entries of a queue one by one: for a short queue this is faster than to
+ * compare a whole block of tags, and reads a tag that was just written without waiting for it.
+ */
+#define ONE_BY_ONE 8
+
+static inline llamatch_pos_t find_short(const llamatch_queue_t *queue,
+                                        const llamatch_shape_t *shape, llamatch_key_t key,
+                                        uint64_t *examined)
+{
+    llamatch_pos_t pos = {queue->head, 0};
+    const int32_t *tags = llamatch_node_tags(shape, pos.node);
+    uint64_t live = pos.node->bits[0];
+    uint32_t depth = 0;
+
+    for (; 0 != live && depth < ONE_BY_ONE; live &= live - 1) {
+        ++depth;
+        pos.index = (uint32_t) __builtin_ctzll(live);
+        if (llamatch_key_accepts(key, tags[pos.index])) {
+            *examined += depth;
+            return pos;
+        }
+    }
+    if (depth == queue->count) {
+        *examined += depth;
+        pos.node = NULL;
+        return pos;
+    }
+    return llamatch_queue_find(queue, shape, key, examined);
+}
+
 /* The first receive of one queue that matches a message. */
 static llamatch_pos_t first_posted(llamatch_engine_t *engine, llamatch_queue_t *queue, int32_t tag,
                                    uint64_t *examined)
@@ -256,7 +301,7 @@ static llamatch_pos_t first_posted(llamatch_engine_t *engine, llamatch_queue_t *
     llamatch_pos_t pos, any_tag = {NULL, 0};
 
     if (NULL == queue->index) {
-        return llamatch_queue_find(queue, shape, llamatch_key_of_message(tag), examined);
+        return find_short(queue, shape, llamatch_key_of_message(tag), examined);
     }
     if (0 != queue->index->any_tags && 0 <= tag) {
         any_tag = llamatch_index_find(&engine->indexing, queue, shape, LLAMATCH_ANY_TAG, examined);
@@ -367,31 +412,17 @@ int llamatch_engine_cancel(llamatch_engine_t *engine, llamatch_peer_t *peer, voi
     return LLAMATCH_NOT_FOUND;
 }
 
-int llamatch_engine_arrive(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
-                           void *item)
+void llamatch_engine_arrive_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
+                                 llamatch_pos_t pos)
 {
-    llamatch_queue_t *queue = &peer->unexpected;
-    llamatch_pos_t pos;
-
-    if (LLAMATCH_ANY_TAG == tag) {
-        return LLAMATCH_ERR_ARGUMENT;
-    }
-    pos = llamatch_queue_append(queue, &engine->unexpected_shape, tag, engine->next_arrival, item);
-    if (NULL == pos.node) {
-        return LLAMATCH_ERR_NO_MEMORY;
-    }
-    ++engine->next_arrival;
-    if (++engine->num_unexpected > engine->unexpected.length_max) {
-        engine->unexpected.length_max = engine->num_unexpected;
-    }
-    if (NULL == peer->ring_next) {
+    know_peer(engine, peer);
+    if (1 == peer->unexpected.count) {
+        if (NULL != peer->ring_next) {
+            ring_remove(engine, peer);
+        }
         ring_insert(engine, peer);
     }
-    if (0 == pos.index || NULL != queue->index) {
-        know_peer(engine, peer);
-        appended(engine, queue, &engine->unexpected_shape, &engine->unexpected, tag, pos);
-    }
-    return LLAMATCH_OK;
+    appended(engine, &peer->unexpected, &engine->unexpected_shape, &engine->unexpected, tag, pos);
 }
 
 /* Search the messages of one peer. */
@@ -405,7 +436,7 @@ static bool search_peer(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_
     if (NULL != queue->index && LLAMATCH_ANY_TAG != tag) {
         hold->pos = llamatch_index_find(&engine->indexing, queue, shape, tag, &here);
     } else {
-        hold->pos = llamatch_queue_find(queue, shape, llamatch_key_of_receive(tag), &here);
+        hold->pos = find_short(queue, shape, llamatch_key_of_receive(tag), &here);
         if (LLAMATCH_ANY_TAG != tag) { /* which an index does not help */
             count_effort(engine, queue, shape, &engine->unexpected, here);
         }
@@ -431,30 +462,36 @@ void *llamatch_engine_search_rest(llamatch_engine_t *engine, llamatch_peer_t *pe
         (void) search_peer(engine, peer, tag, hold, &examined);
     } else {
         peer = engine->ring;
-        do {
-            if (search_peer(engine, peer, tag, hold, &examined)) {
+        for (llamatch_peer_t *last = peer->ring_prev, *next;; peer = next) {
+            bool is_last = (peer == last);
+
+            next = peer->ring_next;
+            if (0 == peer->unexpected.count) {
+                ring_remove(engine, peer);
+            } else if (search_peer(engine, peer, tag, hold, &examined)) {
                 break;
             }
-            peer = peer->ring_next;
-        } while (peer != engine->ring);
+            if (is_last) {
+                break;
+            }
+        }
     }
     ++engine->unexpected.other_searches; /* until it is taken */
     count_depth(&engine->unexpected, examined);
     return hold->item;
 }
 
-void llamatch_engine_take(llamatch_engine_t *engine, const llamatch_hold_t *hold)
+void llamatch_engine_take_rest(llamatch_engine_t *engine, const llamatch_hold_t *hold)
 {
     llamatch_peer_t *peer = hold->peer;
 
     take_out(engine, &peer->unexpected, &engine->unexpected_shape, &engine->unexpected, hold->pos);
-    --engine->num_unexpected;
-    --engine->unexpected.other_searches;
-    if (0 == peer->unexpected.count) {
-        ring_remove(engine, peer);
-    } else if (hold->any && engine->ring == peer) {
+    if (!hold->any) {
+        return;
+    }
+    if (engine->ring == peer) {
         engine->ring = peer->ring_next;
-    } else if (hold->any) {
+    } else {
         /* Those before it had no match, and keep their places. */
         ring_remove(engine, peer);
         ring_insert(engine, peer);
@@ -574,10 +611,10 @@ int llamatch_engine_verify(const llamatch_engine_t *engine)
             broken = verify_queue(engine, &peer->unexpected, &engine->unexpected_shape,
                                   engine->next_arrival);
         }
-        if (0 == broken && (0 != peer->unexpected.count) != (NULL != peer->ring_next)) {
+        if (0 == broken && 0 != peer->unexpected.count && NULL == peer->ring_next) {
             return 103;
         }
-        expected_in_ring += (0 != peer->unexpected.count);
+        expected_in_ring += (NULL != peer->ring_next);
         posted += peer->posted.count;
         unexpected += peer->unexpected.count;
     }

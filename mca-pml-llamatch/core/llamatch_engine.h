@@ -9,7 +9,7 @@
  *
  *     peer     | posted | unexpected | ring links |    one per source that was used; the caller's
  *     wild     posted receives with MPI_ANY_SOURCE
- *     ring     peers that have unexpected messages, in the order they are served
+ *     ring     peers that have unexpected messages (or had), in the order they are served
  *
  * Both queues are split by peer, because a message can only match receives for its own source or
  * for any source: with many peers a single queue would make each search pass everybody's entries.
@@ -49,8 +49,8 @@
  * number of the queue or index):
  *  I1 num_posted is the sum of the counts of all posted queues and the wild queue.
  *  I2 num_unexpected is the sum of the counts of all unexpected queues.
- *  I3 a peer is in the ring exactly when it has unexpected messages; the ring is a closed,
- *     doubly linked circle.
+ *  I3 a peer that has unexpected messages is in the ring (one that has none any more leaves it when
+ *     a search comes across it); the ring is a closed, doubly linked circle.
  *  I4 no length is greater than its high-water mark.
  *  I5 each number in a posted queue is smaller than next_post, each in an unexpected queue than
  *     next_arrival.
@@ -115,7 +115,7 @@ typedef struct llamatch_peer {
     struct llamatch_peer *ring_next; /**< NULL: not in the ring */
     struct llamatch_peer *ring_prev;
     struct llamatch_peer *next; /**< of all peers that ever had an entry */
-    bool known;                 /**< is in that list */
+    bool known; /**< is in that list; until then both queues' effort is UINT32_MAX */
 } llamatch_peer_t;
 
 /** Private; here only so that short queues can be matched inline. */
@@ -209,8 +209,8 @@ int llamatch_engine_cancel(llamatch_engine_t *engine, llamatch_peer_t *peer, voi
  * @param tag  LLAMATCH_ANY_TAG is no message's tag and is refused
  * @return LLAMATCH_OK, or an error with the engine unchanged
  */
-int llamatch_engine_arrive(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
-                           void *item);
+static inline int llamatch_engine_arrive(llamatch_engine_t *engine, llamatch_peer_t *peer,
+                                         int32_t tag, void *item);
 
 /**
  * Find the first unexpected message that a receive or probe matches, and leave it there: a second
@@ -224,7 +224,7 @@ static inline void *llamatch_engine_search(llamatch_engine_t *engine, llamatch_p
                                            int32_t tag, llamatch_hold_t *hold);
 
 /** Remove the message that the search found. */
-void llamatch_engine_take(llamatch_engine_t *engine, const llamatch_hold_t *hold);
+static inline void llamatch_engine_take(llamatch_engine_t *engine, const llamatch_hold_t *hold);
 
 /**
  * Visit all unexpected messages, or all posted receives, peer by peer and in order within each
@@ -252,8 +252,37 @@ int llamatch_engine_verify(const llamatch_engine_t *engine);
 void llamatch_engine_post_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
                                llamatch_pos_t pos);
 void *llamatch_engine_match_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag);
+void llamatch_engine_arrive_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
+                                 llamatch_pos_t pos);
 void *llamatch_engine_search_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
                                   llamatch_hold_t *hold);
+void llamatch_engine_take_rest(llamatch_engine_t *engine, const llamatch_hold_t *hold);
+
+/*
+ * All below is for short queues, and for those that are matched at their front: what needs more
+ * than a look at the first entry goes to the functions above. A queue whose effort is UINT32_MAX
+ * has an index, or wants one, or belongs to a peer that is not known yet.
+ */
+#if defined(__GNUC__)
+#define LLAMATCH_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#else
+#define LLAMATCH_UNLIKELY(condition) (condition)
+#endif
+
+/** Is the first entry of a queue with entries in its first 64 slots a match? Then *pos is it. */
+static inline bool llamatch_queue_first_matches(const llamatch_queue_t *queue,
+                                                const llamatch_shape_t *shape, llamatch_key_t key,
+                                                llamatch_pos_t *pos)
+{
+    uint64_t live = queue->head->bits[0];
+
+    pos->node = queue->head;
+    if (LLAMATCH_UNLIKELY(0 == live)) {
+        return false;
+    }
+    pos->index = (uint32_t) __builtin_ctzll(live);
+    return llamatch_key_accepts(key, llamatch_node_tags(shape, pos->node)[pos->index]);
+}
 
 static inline int llamatch_engine_post(llamatch_engine_t *engine, llamatch_peer_t *peer,
                                        int32_t tag, void *item, uint64_t *place)
@@ -262,7 +291,7 @@ static inline int llamatch_engine_post(llamatch_engine_t *engine, llamatch_peer_
     llamatch_pos_t pos =
         llamatch_queue_append(queue, &engine->posted_shape, tag, engine->next_post, item);
 
-    if (NULL == pos.node) {
+    if (LLAMATCH_UNLIKELY(NULL == pos.node)) {
         return LLAMATCH_ERR_NO_MEMORY;
     }
     *place = (uintptr_t) pos.node;
@@ -270,7 +299,7 @@ static inline int llamatch_engine_post(llamatch_engine_t *engine, llamatch_peer_
     if (++engine->num_posted > engine->posted.length_max) {
         engine->posted.length_max = engine->num_posted;
     }
-    if (0 == pos.index || NULL != queue->index) { /* not so for most entries of an array */
+    if (LLAMATCH_UNLIKELY(UINT32_MAX == queue->effort)) {
         llamatch_engine_post_rest(engine, peer, tag, pos);
     }
     return LLAMATCH_OK;
@@ -280,39 +309,94 @@ static inline void *llamatch_engine_match(llamatch_engine_t *engine, llamatch_pe
                                           int32_t tag)
 {
     llamatch_queue_t *queue = &peer->posted;
+    llamatch_pos_t pos;
+    void *item;
 
-    if (0 == engine->num_posted) {
-        return NULL;
-    }
-    if (0 == engine->wild.count && 0 != queue->count && NULL == queue->index) {
-        /* No receive for any source, and often the first one for this source matches. */
-        llamatch_pos_t pos = {queue->head, 0};
-        uint64_t live = pos.node->bits[0];
-
-        if (0 != live) {
-            pos.index = (uint32_t) __builtin_ctzll(live);
-            if (llamatch_key_accepts(
-                    llamatch_key_of_message(tag),
-                    llamatch_node_tags(&engine->posted_shape, pos.node)[pos.index])) {
-                void *item = llamatch_node_slots(&engine->posted_shape, pos.node)[pos.index].item;
-
-                --engine->num_posted;
-                llamatch_queue_remove(queue, &engine->posted_shape, pos);
-                return item;
-            }
+    if (0 == engine->wild.count) {
+        if (0 == queue->count) {
+            return NULL;
         }
+    } else if (0 == queue->count) {
+        queue = &engine->wild;
+    } else {
+        return llamatch_engine_match_rest(engine, peer, tag);
     }
-    return llamatch_engine_match_rest(engine, peer, tag);
+    if (NULL != queue->index
+        || !llamatch_queue_first_matches(queue, &engine->posted_shape, llamatch_key_of_message(tag),
+                                         &pos)) {
+        return llamatch_engine_match_rest(engine, peer, tag);
+    }
+    item = llamatch_node_slots(&engine->posted_shape, pos.node)[pos.index].item;
+    --engine->num_posted;
+    llamatch_queue_remove(queue, &engine->posted_shape, pos);
+    return item;
+}
+
+static inline int llamatch_engine_arrive(llamatch_engine_t *engine, llamatch_peer_t *peer,
+                                         int32_t tag, void *item)
+{
+    llamatch_queue_t *queue = &peer->unexpected;
+    llamatch_pos_t pos;
+
+    if (LLAMATCH_UNLIKELY(LLAMATCH_ANY_TAG == tag)) {
+        return LLAMATCH_ERR_ARGUMENT;
+    }
+    pos = llamatch_queue_append(queue, &engine->unexpected_shape, tag, engine->next_arrival, item);
+    if (LLAMATCH_UNLIKELY(NULL == pos.node)) {
+        return LLAMATCH_ERR_NO_MEMORY;
+    }
+    ++engine->next_arrival;
+    if (++engine->num_unexpected > engine->unexpected.length_max) {
+        engine->unexpected.length_max = engine->num_unexpected;
+    }
+    /* The first message of a peer goes to the ring's end, where it is if the ring is just this one.
+     */
+    if (LLAMATCH_UNLIKELY(UINT32_MAX == queue->effort
+                          || (1 == queue->count && peer != peer->ring_next))) {
+        llamatch_engine_arrive_rest(engine, peer, tag, pos);
+    }
+    return LLAMATCH_OK;
 }
 
 static inline void *llamatch_engine_search(llamatch_engine_t *engine, llamatch_peer_t *peer,
                                            int32_t tag, llamatch_hold_t *hold)
 {
-    if (0 == engine->num_unexpected || (NULL != peer && 0 == peer->unexpected.count)) {
+    const llamatch_shape_t *shape = &engine->unexpected_shape;
+
+    if (NULL == peer) {
+        if (0 == engine->num_unexpected) {
+            hold->item = NULL;
+            return NULL;
+        }
+        return llamatch_engine_search_rest(engine, peer, tag, hold);
+    }
+    if (0 == peer->unexpected.count) {
         hold->item = NULL;
         return NULL;
     }
-    return llamatch_engine_search_rest(engine, peer, tag, hold);
+    if (!llamatch_queue_first_matches(&peer->unexpected, shape, llamatch_key_of_receive(tag),
+                                      &hold->pos)) {
+        return llamatch_engine_search_rest(engine, peer, tag, hold);
+    }
+    ++engine->unexpected.other_searches; /* until it is taken */
+    hold->peer = peer;
+    hold->any = false;
+    hold->tag = llamatch_node_tags(shape, hold->pos.node)[hold->pos.index];
+    hold->item = llamatch_node_slots(shape, hold->pos.node)[hold->pos.index].item;
+    return hold->item;
+}
+
+static inline void llamatch_engine_take(llamatch_engine_t *engine, const llamatch_hold_t *hold)
+{
+    llamatch_queue_t *queue = &hold->peer->unexpected;
+
+    --engine->num_unexpected;
+    --engine->unexpected.other_searches;
+    if (LLAMATCH_UNLIKELY(hold->any || NULL != queue->index)) {
+        llamatch_engine_take_rest(engine, hold);
+    } else {
+        llamatch_queue_remove(queue, &engine->unexpected_shape, hold->pos);
+    }
 }
 
 #endif /* LLAMATCH_ENGINE_H */

@@ -51,11 +51,23 @@ static inline llamatch_queue_t *bucket_of(llamatch_index_t *index, int32_t tag)
     return &index->buckets[(uint32_t) tag * UINT32_C(2654435769) >> index->shift];
 }
 
-static inline llamatch_key_t key_of(int32_t tag)
+/* The first reference with a tag. There are few in a bucket, so they are compared one by one. */
+static inline llamatch_pos_t find_reference(const llamatch_shape_t *shape,
+                                            const llamatch_queue_t *bucket, int32_t tag,
+                                            uint64_t *examined)
 {
-    llamatch_key_t key = {tag, tag, INT32_MAX};
+    llamatch_pos_t pos = {bucket->head, 0};
 
-    return key;
+    for (; NULL != pos.node; pos.node = pos.node->next) {
+        for (uint64_t live = pos.node->bits[0]; 0 != live; live &= live - 1) {
+            pos.index = (uint32_t) __builtin_ctzll(live);
+            ++*examined;
+            if (tag == llamatch_node_tags(shape, pos.node)[pos.index]) {
+                return pos;
+            }
+        }
+    }
+    return pos;
 }
 
 static size_t bytes_of(uint32_t num_buckets)
@@ -115,6 +127,7 @@ int llamatch_index_build(const llamatch_indexing_t *indexing, llamatch_queue_t *
     index->any_tags = 0;
     index->found = 0;
     index->found_in_front = 0;
+    index->hit_bucket = NULL;
     for (uint32_t i = 0; i < num_buckets; ++i) {
         llamatch_queue_init(&index->buckets[i]);
     }
@@ -192,8 +205,7 @@ llamatch_pos_t llamatch_index_find(const llamatch_indexing_t *indexing, llamatch
     llamatch_queue_t *bucket = bucket_of(queue->index, tag);
 
     for (;;) {
-        llamatch_pos_t pos,
-            in_bucket = llamatch_queue_find(bucket, &indexing->bucket, key_of(tag), examined);
+        llamatch_pos_t pos, in_bucket = find_reference(&indexing->bucket, bucket, tag, examined);
 
         if (NULL == in_bucket.node) {
             return in_bucket;
@@ -201,10 +213,13 @@ llamatch_pos_t llamatch_index_find(const llamatch_indexing_t *indexing, llamatch
         pos = entry_of(shape,
                        &llamatch_node_slots(&indexing->bucket, in_bucket.node)[in_bucket.index]);
         if (NULL != llamatch_node_slots(shape, pos.node)[pos.index].item) {
+            queue->index->hit_bucket = bucket;
+            queue->index->hit = in_bucket;
             return pos;
         }
         --queue->index->marked;
-        ++queue->count; /* it was not counted any more */
+        ++queue->count;                  /* it was not counted any more */
+        queue->index->hit_bucket = NULL; /* references may move now */
         take_out(indexing, queue, shape, bucket, in_bucket, pos);
     }
 }
@@ -242,12 +257,19 @@ void llamatch_index_remove(const llamatch_indexing_t *indexing, llamatch_queue_t
     llamatch_index_t *index = queue->index;
     int32_t tag = llamatch_node_tags(shape, pos.node)[pos.index];
     llamatch_queue_t *bucket = bucket_of(index, tag);
+    llamatch_pos_t in_bucket = index->hit;
     uint64_t examined = 0;
 
     ++index->found;
     index->found_in_front += (pos.node == queue->head);
-    take_out(indexing, queue, shape, bucket,
-             llamatch_queue_find(bucket, &indexing->bucket, key_of(tag), &examined), pos);
+    /* Mostly it is what the last search has found. */
+    if (bucket != index->hit_bucket
+        || llamatch_node_slots(&indexing->bucket, in_bucket.node)[in_bucket.index].seq
+               != llamatch_node_slots(shape, pos.node)[pos.index].seq) {
+        in_bucket = find_reference(&indexing->bucket, bucket, tag, &examined);
+    }
+    index->hit_bucket = NULL;
+    take_out(indexing, queue, shape, bucket, in_bucket, pos);
     review(indexing, queue, shape, low, keep);
 }
 

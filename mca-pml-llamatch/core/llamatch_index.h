@@ -51,6 +51,8 @@ typedef struct llamatch_index {
     uint32_t any_tags;             /**< entries with the tag ANY_TAG */
     uint32_t found;                /**< entries found since the last decision to keep the index */
     uint32_t found_in_front;       /**< those that a search of the queue had found as well */
+    llamatch_queue_t *hit_bucket;  /**< where the last search found something */
+    llamatch_pos_t hit;
     llamatch_queue_t buckets[];
 } llamatch_index_t;
 
