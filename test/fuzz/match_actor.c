@@ -248,7 +248,7 @@ static void receive_exactly(struct work *w, struct channel *ch, const struct wis
 static void receive_freely(struct work *w, struct channel *ch, const struct wish *wish)
 {
     int flag = 0, probed_bytes, bytes;
-    struct receive *r;
+    struct receive *r = NULL;
     MPI_Message handle;
     MPI_Status status;
 
@@ -275,7 +275,7 @@ static void receive_freely(struct work *w, struct channel *ch, const struct wish
             OK(MPI_Mrecv(r->buffer, w->shape.bytes, MPI_BYTE, &handle, &r->status));
         }
     }
-    if (flag) {
+    if (NULL != r) {
         r->done = true;
     } else {
         r = receive_start(w, ch, wish->source, wish->tag, PERSISTENT_RECV == wish->method);
