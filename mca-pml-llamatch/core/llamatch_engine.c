@@ -13,6 +13,14 @@
 
 #include <string.h>
 
+/* Keeps what is rarely needed out of the functions on the way of many messages, which then need not
+ * save the registers it would use. */
+#if defined(__GNUC__)
+#define APART __attribute__((noinline))
+#else
+#define APART
+#endif
+
 const char *const llamatch_kind_names[LLAMATCH_NUM_KINDS] = {"auto", "lla", "hash", "list"};
 
 /* A queue gets an index when it is longer than index_above and when the searches that
@@ -218,7 +226,7 @@ void llamatch_engine_post_rest(llamatch_engine_t *engine, llamatch_peer_t *peer,
 
 /* A search has looked at this many entries: count it, and see whether the queue should be indexed.
  */
-static void count_depth(llamatch_counts_t *counts, uint64_t depth)
+static inline void count_depth(llamatch_counts_t *counts, uint64_t depth)
 {
     if (1 < depth) {
         uint32_t class = 63 - (uint32_t) __builtin_clzll(depth);
@@ -231,16 +239,26 @@ static void count_depth(llamatch_counts_t *counts, uint64_t depth)
     }
 }
 
-static void count_effort(llamatch_engine_t *engine, llamatch_queue_t *queue,
-                         const llamatch_shape_t *shape, llamatch_counts_t *counts, uint64_t depth)
+APART static void add_effort(llamatch_engine_t *engine, llamatch_queue_t *queue,
+                             const llamatch_shape_t *shape, llamatch_counts_t *counts,
+                             uint64_t depth)
 {
-    if (depth <= engine->index_above || NULL != queue->index || LLAMATCH_AUTO != engine->kind) {
+    if (NULL != queue->index || LLAMATCH_AUTO != engine->kind) {
         return;
     }
     queue->effort =
         (depth < UINT32_MAX - queue->effort) ? queue->effort + (uint32_t) depth : UINT32_MAX;
     if (queue->count > engine->index_above && queue->effort / EFFORT_PER_ENTRY >= queue->count) {
         make_index(engine, queue, shape, counts);
+    }
+}
+
+static inline void count_effort(llamatch_engine_t *engine, llamatch_queue_t *queue,
+                                const llamatch_shape_t *shape, llamatch_counts_t *counts,
+                                uint64_t depth)
+{
+    if (LLAMATCH_UNLIKELY(depth > engine->index_above)) {
+        add_effort(engine, queue, shape, counts, depth);
     }
 }
 
@@ -263,8 +281,8 @@ static inline uint64_t seq_at(const llamatch_shape_t *shape, llamatch_pos_t pos)
 }
 
 /*
- * Look at the first few entries of a queue one by one: for a short queue this is faster than to
- * compare a whole block of tags, and reads a tag that was just written without waiting for it.
+ * Entries of a short queue are compared one by one: that is faster than to compare a whole block of
+ * tags, and reads a tag that was just written without waiting for it.
  */
 #define ONE_BY_ONE 8
 
@@ -273,24 +291,23 @@ static inline llamatch_pos_t find_short(const llamatch_queue_t *queue,
                                         uint64_t *examined)
 {
     llamatch_pos_t pos = {queue->head, 0};
-    const int32_t *tags = llamatch_node_tags(shape, pos.node);
     uint64_t live = pos.node->bits[0];
     uint32_t depth = 0;
 
-    for (; 0 != live && depth < ONE_BY_ONE; live &= live - 1) {
+    if (ONE_BY_ONE < queue->count || pos.node != queue->tail || 64 < pos.node->end) {
+        return llamatch_queue_find(queue, shape, key, examined);
+    }
+    for (; 0 != live; live &= live - 1) {
         ++depth;
         pos.index = (uint32_t) __builtin_ctzll(live);
-        if (llamatch_key_accepts(key, tags[pos.index])) {
+        if (llamatch_key_accepts(key, llamatch_node_tags(shape, pos.node)[pos.index])) {
             *examined += depth;
             return pos;
         }
     }
-    if (depth == queue->count) {
-        *examined += depth;
-        pos.node = NULL;
-        return pos;
-    }
-    return llamatch_queue_find(queue, shape, key, examined);
+    *examined += depth;
+    pos.node = NULL;
+    return pos;
 }
 
 /* The first receive of one queue that matches a message. */
@@ -342,7 +359,8 @@ static int first_merged(const llamatch_shape_t *shape, llamatch_queue_t *const q
     return here;
 }
 
-void *llamatch_engine_match_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag)
+/* Two queues that both have entries, or one with an index. */
+APART static void *match_long(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag)
 {
     const llamatch_shape_t *shape = &engine->posted_shape;
     llamatch_queue_t *const queues[2] = {&peer->posted, &engine->wild};
@@ -351,9 +369,6 @@ void *llamatch_engine_match_rest(llamatch_engine_t *engine, llamatch_peer_t *pee
     void *item = NULL;
     int from = 0;
 
-    if (0 == queues[0]->count + queues[1]->count) {
-        return NULL;
-    }
     if (0 == queues[1]->count) {
         pos = first_posted(engine, queues[0], tag, &examined[0]);
     } else if (0 == queues[0]->count) {
@@ -378,6 +393,30 @@ void *llamatch_engine_match_rest(llamatch_engine_t *engine, llamatch_peer_t *pee
     }
     count_effort(engine, queues[0], shape, &engine->posted, examined[0]);
     count_effort(engine, queues[1], shape, &engine->posted, examined[1]);
+    return item;
+}
+
+void *llamatch_engine_match_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag)
+{
+    const llamatch_shape_t *shape = &engine->posted_shape;
+    llamatch_queue_t *queue = (0 == engine->wild.count) ? &peer->posted : &engine->wild;
+    uint64_t examined = 0;
+    llamatch_pos_t pos;
+    void *item = NULL;
+
+    if (NULL != queue->index || (0 != engine->wild.count && 0 != peer->posted.count)) {
+        return match_long(engine, peer, tag);
+    }
+    pos = find_short(queue, shape, llamatch_key_of_message(tag), &examined);
+    count_depth(&engine->posted, examined);
+    if (NULL == pos.node) {
+        ++engine->posted.other_searches;
+    } else {
+        item = llamatch_node_slots(shape, pos.node)[pos.index].item;
+        --engine->num_posted;
+        llamatch_queue_remove(queue, shape, pos);
+    }
+    count_effort(engine, queue, shape, &engine->posted, examined);
     return item;
 }
 
@@ -426,14 +465,14 @@ void llamatch_engine_arrive_rest(llamatch_engine_t *engine, llamatch_peer_t *pee
 }
 
 /* Search the messages of one peer. */
-static bool search_peer(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
-                        llamatch_hold_t *hold, uint64_t *examined)
+static inline bool search_peer(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
+                               llamatch_hold_t *hold, uint64_t *examined)
 {
     llamatch_queue_t *queue = &peer->unexpected;
     const llamatch_shape_t *shape = &engine->unexpected_shape;
     uint64_t here = 0;
 
-    if (NULL != queue->index && LLAMATCH_ANY_TAG != tag) {
+    if (LLAMATCH_UNLIKELY(NULL != queue->index) && LLAMATCH_ANY_TAG != tag) {
         hold->pos = llamatch_index_find(&engine->indexing, queue, shape, tag, &here);
     } else {
         hold->pos = find_short(queue, shape, llamatch_key_of_receive(tag), &here);
@@ -447,8 +486,25 @@ static bool search_peer(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_
     }
     hold->peer = peer;
     hold->item = llamatch_node_slots(shape, hold->pos.node)[hold->pos.index].item;
-    hold->tag = llamatch_node_tags(shape, hold->pos.node)[hold->pos.index];
     return true;
+}
+
+/* Search all peers in the order of the ring. Those without messages leave it. */
+APART static uint64_t search_ring(llamatch_engine_t *engine, int32_t tag, llamatch_hold_t *hold)
+{
+    llamatch_peer_t *peer = engine->ring, *last = peer->ring_prev, *next;
+    uint64_t examined = 0;
+
+    for (bool is_last = false; !is_last; peer = next) {
+        is_last = (peer == last);
+        next = peer->ring_next;
+        if (0 == peer->unexpected.count) {
+            ring_remove(engine, peer);
+        } else if (search_peer(engine, peer, tag, hold, &examined)) {
+            break;
+        }
+    }
+    return examined;
 }
 
 void *llamatch_engine_search_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
@@ -457,24 +513,10 @@ void *llamatch_engine_search_rest(llamatch_engine_t *engine, llamatch_peer_t *pe
     uint64_t examined = 0;
 
     hold->item = NULL;
-    hold->any = (NULL == peer);
     if (NULL != peer) {
         (void) search_peer(engine, peer, tag, hold, &examined);
     } else {
-        peer = engine->ring;
-        for (llamatch_peer_t *last = peer->ring_prev, *next;; peer = next) {
-            bool is_last = (peer == last);
-
-            next = peer->ring_next;
-            if (0 == peer->unexpected.count) {
-                ring_remove(engine, peer);
-            } else if (search_peer(engine, peer, tag, hold, &examined)) {
-                break;
-            }
-            if (is_last) {
-                break;
-            }
-        }
+        examined = search_ring(engine, tag, hold);
     }
     ++engine->unexpected.other_searches; /* until it is taken */
     count_depth(&engine->unexpected, examined);

@@ -154,8 +154,7 @@ typedef struct llamatch_hold {
     void *item;            /**< NULL: nothing found */
     llamatch_peer_t *peer; /**< whose message it is */
     llamatch_pos_t pos;
-    int32_t tag; /**< as given to llamatch_engine_arrive */
-    bool any;    /**< found by an any-source search */
+    bool any; /**< found by an any-source search */
 } llamatch_hold_t;
 
 /** @return LLAMATCH_OK, LLAMATCH_ERR_ARGUMENT or LLAMATCH_ERR_NO_MEMORY (nothing to finish then) */
@@ -363,25 +362,27 @@ static inline void *llamatch_engine_search(llamatch_engine_t *engine, llamatch_p
 {
     const llamatch_shape_t *shape = &engine->unexpected_shape;
 
-    if (NULL == peer) {
+    hold->any = (NULL == peer);
+    if (hold->any) {
         if (0 == engine->num_unexpected) {
             hold->item = NULL;
             return NULL;
         }
-        return llamatch_engine_search_rest(engine, peer, tag, hold);
+        peer = engine->ring;
     }
     if (0 == peer->unexpected.count) {
+        if (hold->any) { /* the ring may begin with a peer that has none any more */
+            return llamatch_engine_search_rest(engine, NULL, tag, hold);
+        }
         hold->item = NULL;
         return NULL;
     }
     if (!llamatch_queue_first_matches(&peer->unexpected, shape, llamatch_key_of_receive(tag),
                                       &hold->pos)) {
-        return llamatch_engine_search_rest(engine, peer, tag, hold);
+        return llamatch_engine_search_rest(engine, hold->any ? NULL : peer, tag, hold);
     }
     ++engine->unexpected.other_searches; /* until it is taken */
     hold->peer = peer;
-    hold->any = false;
-    hold->tag = llamatch_node_tags(shape, hold->pos.node)[hold->pos.index];
     hold->item = llamatch_node_slots(shape, hold->pos.node)[hold->pos.index].item;
     return hold->item;
 }
@@ -392,7 +393,8 @@ static inline void llamatch_engine_take(llamatch_engine_t *engine, const llamatc
 
     --engine->num_unexpected;
     --engine->unexpected.other_searches;
-    if (LLAMATCH_UNLIKELY(hold->any || NULL != queue->index)) {
+    if (LLAMATCH_UNLIKELY(NULL != queue->index
+                          || (hold->any && hold->peer != hold->peer->ring_next))) {
         llamatch_engine_take_rest(engine, hold);
     } else {
         llamatch_queue_remove(queue, &engine->unexpected_shape, hold->pos);
