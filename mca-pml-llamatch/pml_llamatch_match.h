@@ -59,6 +59,7 @@ static inline void custom_match_prq_init(custom_match_prq *prq)
     config.pool = mca_pml_llamatch_pool;
     config.entries = (uint32_t) mca_pml_llamatch_tuning.entries;
     config.kind = (llamatch_kind_t) mca_pml_llamatch_tuning.engine;
+    config.find = mca_pml_llamatch_find;
     config.moved = custom_match_prq_moved;
     prq->pauses_heater = false;
     prq->ready = (LLAMATCH_OK == llamatch_engine_init(&prq->engine, &config));

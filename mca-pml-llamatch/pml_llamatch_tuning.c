@@ -30,9 +30,11 @@
 #include "ompi/runtime/ompi_rte.h"
 #endif
 
+#include "llamatch_simd.h"
 #include "pml_llamatch_glue.h"
 
 llamatch_pool_t *mca_pml_llamatch_pool;
+llamatch_find_fn_t mca_pml_llamatch_find;
 mca_pml_llamatch_tuning_t mca_pml_llamatch_tuning;
 
 /* --- parameters ----------------------------------------------------------------------------- */
@@ -46,6 +48,8 @@ const mca_base_var_enum_value_t mca_pml_llamatch_engines[] = {{LLAMATCH_AUTO, "a
 static const mca_base_var_enum_value_t heaters[] = {
     {LLAMATCH_HEATER_OFF, "0"},     {LLAMATCH_HEATER_ON, "1"},    {LLAMATCH_HEATER_FORCE, "force"},
     {LLAMATCH_HEATER_OFF, "false"}, {LLAMATCH_HEATER_ON, "true"}, {0, NULL}};
+
+static const mca_base_var_enum_value_t paths[] = {{false, "auto"}, {true, "scalar"}, {0, NULL}};
 
 static const mca_base_var_enum_value_t truths[] = {
     {false, "0"}, {true, "1"}, {false, "false"}, {true, "true"}, {0, NULL}};
@@ -66,6 +70,7 @@ static struct parameter {
 } parameters[] = {
 #define ENGINES mca_pml_llamatch_engines
 #define HEATERS heaters
+#define PATHS paths
 #define TRUTHS truths
 #define LLAMATCH_WORD(name, words, standard, level, help)               \
     {#name, help,     OPAL_INFO_LVL_##level,         WORD,    words, 0, \
@@ -412,7 +417,11 @@ int mca_pml_llamatch_tuning_register(void)
 
 bool mca_pml_llamatch_tuning_init(void)
 {
+    const llamatch_simd_path_t *all; /* fastest first, scalar last */
+    size_t count = llamatch_simd_paths(&all);
+
     read_parameters();
+    mca_pml_llamatch_find = all[mca_pml_llamatch_tuning.simd ? count - 1 : 0].find;
     mca_pml_llamatch_heater_publish();
     return LLAMATCH_OK == llamatch_pool_create(NULL, &mca_pml_llamatch_pool);
 }

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "llamatch_pool.h"
+#include "llamatch_queue.h"
 
 struct ompi_communicator_t;
 
@@ -30,8 +30,9 @@ typedef struct mca_pml_llamatch_tuning {
 
 extern mca_pml_llamatch_tuning_t mca_pml_llamatch_tuning;
 
-/** Where the arrays of all communicators come from. */
+/** Where the arrays of all communicators come from, and how they are searched. */
 extern llamatch_pool_t *mca_pml_llamatch_pool;
+extern llamatch_find_fn_t mca_pml_llamatch_find;
 
 /**
  * First thing in the component's register function: refuses to be loaded into another release of
