@@ -27,13 +27,16 @@ static struct counters c;
 static MPI_Comm comm;
 static cpu_set_t mine;
 
-#define WAIT_UNTIL(condition)                         \
-    do {                                              \
-        int tries_ = 0;                               \
-        while (!(condition) && ++tries_ < 30000) {    \
-            usleep(1000);                             \
-        }                                             \
-        CHECK(tries_ < 30000, "not within %d s", 30); \
+#define WAIT_UNTIL(condition)                                                                   \
+    do {                                                                                        \
+        for (int tries_ = 0; !(condition); ++tries_) {                                          \
+            if (30000 < tries_) {                                                               \
+                fprintf(stderr, "line %d: rank %d: not within 30 s: %s\n", __LINE__, test_rank, \
+                        #condition);                                                            \
+                MPI_Abort(MPI_COMM_WORLD, 1);                                                   \
+            }                                                                                   \
+            usleep(1000);                                                                       \
+        }                                                                                       \
     } while (0)
 
 static unsigned long state(void)
