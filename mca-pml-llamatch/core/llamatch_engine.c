@@ -280,36 +280,6 @@ static inline uint64_t seq_at(const llamatch_shape_t *shape, llamatch_pos_t pos)
     return (NULL != pos.node) ? llamatch_node_slots(shape, pos.node)[pos.index].seq : UINT64_MAX;
 }
 
-/*
- * Entries of a short queue are compared one by one: that is faster than to compare a whole block of
- * tags, and reads a tag that was just written without waiting for it.
- */
-#define ONE_BY_ONE 8
-
-static inline llamatch_pos_t find_short(const llamatch_queue_t *queue,
-                                        const llamatch_shape_t *shape, llamatch_key_t key,
-                                        uint64_t *examined)
-{
-    llamatch_pos_t pos = {queue->head, 0};
-    uint64_t live = pos.node->bits[0];
-    uint32_t depth = 0;
-
-    if (ONE_BY_ONE < queue->count || pos.node != queue->tail || 64 < pos.node->end) {
-        return llamatch_queue_find(queue, shape, key, examined);
-    }
-    for (; 0 != live; live &= live - 1) {
-        ++depth;
-        pos.index = (uint32_t) __builtin_ctzll(live);
-        if (llamatch_key_accepts(key, llamatch_node_tags(shape, pos.node)[pos.index])) {
-            *examined += depth;
-            return pos;
-        }
-    }
-    *examined += depth;
-    pos.node = NULL;
-    return pos;
-}
-
 /* The first receive of one queue that matches a message. */
 static llamatch_pos_t first_posted(llamatch_engine_t *engine, llamatch_queue_t *queue, int32_t tag,
                                    uint64_t *examined)
@@ -318,7 +288,7 @@ static llamatch_pos_t first_posted(llamatch_engine_t *engine, llamatch_queue_t *
     llamatch_pos_t pos, any_tag = {NULL, 0};
 
     if (NULL == queue->index) {
-        return find_short(queue, shape, llamatch_key_of_message(tag), examined);
+        return llamatch_queue_find(queue, shape, llamatch_key_of_message(tag), examined);
     }
     if (0 != queue->index->any_tags && 0 <= tag) {
         any_tag = llamatch_index_find(&engine->indexing, queue, shape, LLAMATCH_ANY_TAG, examined);
@@ -407,7 +377,7 @@ void *llamatch_engine_match_rest(llamatch_engine_t *engine, llamatch_peer_t *pee
     if (NULL != queue->index || (0 != engine->wild.count && 0 != peer->posted.count)) {
         return match_long(engine, peer, tag);
     }
-    pos = find_short(queue, shape, llamatch_key_of_message(tag), &examined);
+    pos = llamatch_queue_find(queue, shape, llamatch_key_of_message(tag), &examined);
     count_depth(&engine->posted, examined);
     if (NULL == pos.node) {
         ++engine->posted.other_searches;
@@ -475,7 +445,7 @@ static inline bool search_peer(llamatch_engine_t *engine, llamatch_peer_t *peer,
     if (LLAMATCH_UNLIKELY(NULL != queue->index) && LLAMATCH_ANY_TAG != tag) {
         hold->pos = llamatch_index_find(&engine->indexing, queue, shape, tag, &here);
     } else {
-        hold->pos = find_short(queue, shape, llamatch_key_of_receive(tag), &here);
+        hold->pos = llamatch_queue_find(queue, shape, llamatch_key_of_receive(tag), &here);
         if (LLAMATCH_ANY_TAG != tag) { /* which an index does not help */
             count_effort(engine, queue, shape, &engine->unexpected, here);
         }
@@ -599,13 +569,25 @@ static void tell_stats(const llamatch_counts_t *counts, uint64_t entries, uint64
     stats->searches = stats->matches + counts->other_searches;
     stats->indexed = counts->indexed;
     stats->dropped = counts->dropped;
+    stats->depth_sum = counts->depth_sum;
+    stats->depth_max = counts->depth_max;
+    memcpy(stats->depths, counts->depths, sizeof(stats->depths));
+    for (uint32_t depth = 2; depth <= LLAMATCH_SHALLOW; ++depth) {
+        stats->depths[31 - __builtin_clz(depth)] += counts->shallow[depth];
+        stats->depth_sum += depth * counts->shallow[depth];
+        if (0 < counts->shallow[depth] && depth > stats->depth_max) {
+            stats->depth_max = depth;
+        }
+    }
+    /* All other searches had depth 1. */
     stats->depths[0] = stats->searches;
     for (int i = 1; i < LLAMATCH_DEPTHS; ++i) {
-        stats->depths[i] = counts->depths[i];
-        stats->depths[0] -= counts->depths[i];
+        stats->depths[0] -= stats->depths[i];
     }
-    stats->depth_sum = stats->depths[0] + counts->depth_sum;
-    stats->depth_max = (0 == counts->depth_max && 0 < stats->searches) ? 1 : counts->depth_max;
+    stats->depth_sum += stats->depths[0];
+    if (0 == stats->depth_max && 0 < stats->searches) {
+        stats->depth_max = 1;
+    }
 }
 
 void llamatch_engine_stats(const llamatch_engine_t *engine, llamatch_stats_t *posted,

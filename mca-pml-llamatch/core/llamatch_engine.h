@@ -75,6 +75,9 @@ typedef enum {
 /** "auto", "lla", "hash", "list". */
 extern const char *const llamatch_kind_names[LLAMATCH_NUM_KINDS];
 
+/** Entries at the front of a queue that are compared one by one, and inline. */
+#define LLAMATCH_SHALLOW 8
+
 /** Depths from 1, 2-3, 4-7, ... up to 2^15 and more. */
 #define LLAMATCH_DEPTHS 16
 
@@ -87,9 +90,10 @@ extern const char *const llamatch_kind_names[LLAMATCH_NUM_KINDS];
 typedef struct llamatch_counts {
     uint64_t removed;                 /**< entries, by a cancel or a walk */
     uint64_t other_searches;          /**< that did not take an entry out */
-    uint64_t depths[LLAMATCH_DEPTHS]; /**< searches by depth; without those of depth 1 */
+    uint64_t depths[LLAMATCH_DEPTHS]; /**< searches by depth; without those counted below */
     uint64_t depth_sum;               /**< of the same searches */
     uint64_t depth_max;
+    uint64_t shallow[LLAMATCH_SHALLOW + 1]; /**< matches inline at depths 2, 3, ... */
     uint64_t length_max;
     uint64_t indexed; /**< times that a queue got an index */
     uint64_t dropped; /**< times that an index was given up */
@@ -268,19 +272,39 @@ void llamatch_engine_take_rest(llamatch_engine_t *engine, const llamatch_hold_t 
 #define LLAMATCH_UNLIKELY(condition) (condition)
 #endif
 
-/** Is the first entry of a queue with entries in its first 64 slots a match? Then *pos is it. */
-static inline bool llamatch_queue_first_matches(const llamatch_queue_t *queue,
-                                                const llamatch_shape_t *shape, llamatch_key_t key,
-                                                llamatch_pos_t *pos)
+/**
+ * Compare the first entry of a queue that is not empty, and if it has few entries also the others:
+ * one by one, which for so few is faster than to compare a whole block of tags.
+ *
+ * @return depth of the match, then *pos is it; or 0
+ */
+static inline uint32_t llamatch_queue_find_shallow(const llamatch_queue_t *queue,
+                                                   const llamatch_shape_t *shape,
+                                                   llamatch_key_t key, llamatch_pos_t *pos)
 {
+    const int32_t *tags = llamatch_node_tags(shape, queue->head);
     uint64_t live = queue->head->bits[0];
+    uint32_t depth = 1;
 
     pos->node = queue->head;
     if (LLAMATCH_UNLIKELY(0 == live)) {
-        return false;
+        return 0;
     }
     pos->index = (uint32_t) __builtin_ctzll(live);
-    return llamatch_key_accepts(key, llamatch_node_tags(shape, pos->node)[pos->index]);
+    if (llamatch_key_accepts(key, tags[pos->index])) {
+        return depth;
+    }
+    if (LLAMATCH_SHALLOW < queue->count) {
+        return 0;
+    }
+    while (0 != (live &= live - 1)) {
+        ++depth;
+        pos->index = (uint32_t) __builtin_ctzll(live);
+        if (llamatch_key_accepts(key, tags[pos->index])) {
+            return depth;
+        }
+    }
+    return 0;
 }
 
 static inline int llamatch_engine_post(llamatch_engine_t *engine, llamatch_peer_t *peer,
@@ -309,6 +333,7 @@ static inline void *llamatch_engine_match(llamatch_engine_t *engine, llamatch_pe
 {
     llamatch_queue_t *queue = &peer->posted;
     llamatch_pos_t pos;
+    uint32_t depth;
     void *item;
 
     if (0 == engine->wild.count) {
@@ -321,9 +346,13 @@ static inline void *llamatch_engine_match(llamatch_engine_t *engine, llamatch_pe
         return llamatch_engine_match_rest(engine, peer, tag);
     }
     if (NULL != queue->index
-        || !llamatch_queue_first_matches(queue, &engine->posted_shape, llamatch_key_of_message(tag),
-                                         &pos)) {
+        || 0
+               == (depth = llamatch_queue_find_shallow(queue, &engine->posted_shape,
+                                                       llamatch_key_of_message(tag), &pos))) {
         return llamatch_engine_match_rest(engine, peer, tag);
+    }
+    if (1 < depth) {
+        ++engine->posted.shallow[depth];
     }
     item = llamatch_node_slots(&engine->posted_shape, pos.node)[pos.index].item;
     --engine->num_posted;
@@ -361,6 +390,7 @@ static inline void *llamatch_engine_search(llamatch_engine_t *engine, llamatch_p
                                            int32_t tag, llamatch_hold_t *hold)
 {
     const llamatch_shape_t *shape = &engine->unexpected_shape;
+    uint32_t depth;
 
     hold->any = (NULL == peer);
     if (hold->any) {
@@ -377,9 +407,13 @@ static inline void *llamatch_engine_search(llamatch_engine_t *engine, llamatch_p
         hold->item = NULL;
         return NULL;
     }
-    if (!llamatch_queue_first_matches(&peer->unexpected, shape, llamatch_key_of_receive(tag),
-                                      &hold->pos)) {
+    depth = llamatch_queue_find_shallow(&peer->unexpected, shape, llamatch_key_of_receive(tag),
+                                        &hold->pos);
+    if (0 == depth) {
         return llamatch_engine_search_rest(engine, hold->any ? NULL : peer, tag, hold);
+    }
+    if (1 < depth) {
+        ++engine->unexpected.shallow[depth];
     }
     ++engine->unexpected.other_searches; /* until it is taken */
     hold->peer = peer;
