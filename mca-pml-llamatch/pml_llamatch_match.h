@@ -109,11 +109,15 @@ static inline void *custom_match_prq_match(custom_match_prq *prq, llamatch_peer_
     return payload;
 }
 
-static inline void custom_match_prq_cancel(custom_match_prq *prq, llamatch_peer_t *peer,
+/** @return false when it is not posted: another thread has matched it, or it was cancelled before */
+static inline bool custom_match_prq_cancel(custom_match_prq *prq, llamatch_peer_t *peer,
                                            void *payload)
 {
-    (void) llamatch_engine_cancel(&prq->engine, peer, payload,
-                                  ((mca_pml_base_request_t *) payload)->req_sequence);
+    mca_pml_base_request_t *request = (mca_pml_base_request_t *) payload;
+    int status = llamatch_engine_cancel(&prq->engine, peer, payload, request->req_sequence);
+
+    request->req_sequence = 0; /* it has no place any more */
+    return LLAMATCH_OK == status;
 }
 
 /**

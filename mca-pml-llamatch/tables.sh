@@ -13,7 +13,7 @@ page=pml_llamatch.7.md
 # words LIST: the words that users may write, from the list of them in the C code.
 words()
 {
-    sed -n "/_t [a-z_]*$1\[\]/,/};/s/{[A-Za-z_]*, \"\([a-z0-9]*\)\"}/@\1@/gp" pml_llamatch_tuning.c |
+    sed -n "/_t [a-z_]*$1\[\]/{:more; /};/!{N; b more}; s/{[A-Za-z_]*, \"\([a-z0-9]*\)\"}/@\1@/gp}" pml_llamatch_tuning.c |
         grep -o '@[a-z0-9]*@' | tr -d @ | paste -sd, | sed 's/,/, /g'
 }
 

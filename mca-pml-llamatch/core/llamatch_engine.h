@@ -76,7 +76,7 @@ typedef enum {
 extern const char *const llamatch_kind_names[LLAMATCH_NUM_KINDS];
 
 /** Entries at the front of a queue that are compared one by one, and inline. */
-#define LLAMATCH_SHALLOW 8
+#define LLAMATCH_SHALLOW 6
 
 /** Depths from 1, 2-3, 4-7, ... up to 2^15 and more. */
 #define LLAMATCH_DEPTHS 16
@@ -273,8 +273,8 @@ void llamatch_engine_take_rest(llamatch_engine_t *engine, const llamatch_hold_t 
 #endif
 
 /**
- * Compare the first entry of a queue that is not empty, and if it has few entries also the others:
- * one by one, which for so few is faster than to compare a whole block of tags.
+ * Compare the first few entries of a queue that is not empty: one by one, which for so few is
+ * faster than to compare a whole block of tags.
  *
  * @return depth of the match, then *pos is it; or 0
  */
@@ -290,21 +290,17 @@ static inline uint32_t llamatch_queue_find_shallow(const llamatch_queue_t *queue
     if (LLAMATCH_UNLIKELY(0 == live)) {
         return 0;
     }
-    pos->index = (uint32_t) __builtin_ctzll(live);
-    if (llamatch_key_accepts(key, tags[pos->index])) {
-        return depth;
-    }
-    if (LLAMATCH_SHALLOW < queue->count) {
-        return 0;
-    }
-    while (0 != (live &= live - 1)) {
-        ++depth;
+    for (;;) {
         pos->index = (uint32_t) __builtin_ctzll(live);
         if (llamatch_key_accepts(key, tags[pos->index])) {
             return depth;
         }
+        live &= live - 1;
+        if (0 == live || LLAMATCH_SHALLOW == depth) {
+            return 0;
+        }
+        ++depth;
     }
-    return 0;
 }
 
 static inline int llamatch_engine_post(llamatch_engine_t *engine, llamatch_peer_t *peer,
