@@ -49,15 +49,21 @@ static bool is(const char *a, const char *b)
     return 0 == strcmp(a, b);
 }
 
+/* Of the two that exchange messages; one alone talks to itself. */
+static int peer(void)
+{
+    return 1 == match_size ? 0 : 1 - micro_rank;
+}
+
 static int source_of(const struct queue_case *c)
 {
-    return is(c->pattern, "any") || is(c->pattern, "mixed") ? MPI_ANY_SOURCE : 1 - micro_rank;
+    return is(c->pattern, "any") || is(c->pattern, "mixed") ? MPI_ANY_SOURCE : peer();
 }
 
 static void post_others(struct queue_case *c)
 {
     for (int i = 0; i < c->depth; ++i) {
-        int source = 1 == match_size ? 0 : 1 - micro_rank;
+        int source = peer();
         if (is(c->pattern, "any")) {
             source = MPI_ANY_SOURCE;
         } else if (is(c->pattern, "other")) {
@@ -82,7 +88,7 @@ static void receive(struct queue_case *c, MPI_Request *request)
 
 static void send(struct queue_case *c)
 {
-    OK(MPI_Send(c->buffer, (int) c->bytes, MPI_BYTE, 1 - micro_rank, TAG, match_comm));
+    OK(MPI_Send(c->buffer, (int) c->bytes, MPI_BYTE, peer(), TAG, match_comm));
 }
 
 /* Half round trips. With a cleared cache: both have posted, both clear, rank 0 starts. */
@@ -125,10 +131,10 @@ static double self_latency(void *context, long n)
     for (long i = 0; i < n; ++i) {
         MPI_Request request;
         double start;
-        OK(MPI_Irecv(c->buffer, (int) c->bytes, MPI_BYTE, 0, TAG, match_comm, &request));
+        receive(c, &request);
         match_clear(&c->clear);
         start = micro_now_ns();
-        OK(MPI_Send(c->buffer, (int) c->bytes, MPI_BYTE, 0, TAG, match_comm));
+        send(c);
         OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
         total += micro_now_ns() - start;
     }
