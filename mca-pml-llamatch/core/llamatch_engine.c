@@ -366,27 +366,82 @@ APART static void *match_long(llamatch_engine_t *engine, llamatch_peer_t *peer, 
     return item;
 }
 
+/* A queue of one array with a few entries, in its first 64 slots. */
+static inline bool is_few(const llamatch_queue_t *queue)
+{
+    return queue->count <= LLAMATCH_SHALLOW && queue->head == queue->tail && queue->head->end <= 64;
+}
+
+/* The first match in such a queue, one entry after the other. */
+static inline llamatch_pos_t first_of_few(const llamatch_shape_t *shape,
+                                          const llamatch_queue_t *queue, llamatch_key_t key,
+                                          uint64_t *examined)
+{
+    llamatch_pos_t pos = {queue->head, 0};
+    const int32_t *tags = llamatch_node_tags(shape, pos.node);
+
+    for (uint64_t live = pos.node->bits[0]; 0 != live; live &= live - 1) {
+        pos.index = (uint32_t) __builtin_ctzll(live);
+        ++*examined;
+        if (llamatch_key_accepts(key, tags[pos.index])) {
+            return pos;
+        }
+    }
+    pos.node = NULL;
+    return pos;
+}
+
+/* As first_merged, for two queues with few entries: a receive for any source that waits for rare
+ * messages is the usual case. */
+static inline int first_merged_few(const llamatch_shape_t *shape, llamatch_queue_t *const queues[2],
+                                   llamatch_key_t key, llamatch_pos_t *found, uint64_t *examined)
+{
+    int here = (queues[0]->head->first_seq < queues[1]->head->first_seq) ? 0 : 1;
+    uint64_t seq;
+
+    *found = first_of_few(shape, queues[here], key, examined);
+    seq = seq_at(shape, *found);
+    if (queues[!here]->head->first_seq < seq) {
+        llamatch_pos_t other = first_of_few(shape, queues[!here], key, examined);
+
+        if (seq_at(shape, other) < seq) {
+            *found = other;
+            here = !here;
+        }
+    }
+    return here;
+}
+
 void *llamatch_engine_match_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag)
 {
     const llamatch_shape_t *shape = &engine->posted_shape;
-    llamatch_queue_t *queue = (0 == engine->wild.count) ? &peer->posted : &engine->wild;
+    llamatch_queue_t *const queues[2] = {&peer->posted, &engine->wild};
+    llamatch_key_t key = llamatch_key_of_message(tag);
     uint64_t examined = 0;
+    int from = (0 == queues[1]->count) ? 0 : 1;
     llamatch_pos_t pos;
     void *item = NULL;
 
-    if (NULL != queue->index || (0 != engine->wild.count && 0 != peer->posted.count)) {
+    if (NULL != queues[0]->index || NULL != queues[1]->index) {
         return match_long(engine, peer, tag);
     }
-    pos = llamatch_queue_find(queue, shape, llamatch_key_of_message(tag), &examined);
+    if (0 != queues[0]->count && 0 != queues[1]->count) {
+        if (!is_few(queues[0]) || !is_few(queues[1])) {
+            return match_long(engine, peer, tag);
+        }
+        from = first_merged_few(shape, queues, key, &pos, &examined);
+    } else {
+        pos = llamatch_queue_find(queues[from], shape, key, &examined);
+    }
     count_depth(&engine->posted, examined);
     if (NULL == pos.node) {
         ++engine->posted.other_searches;
     } else {
         item = llamatch_node_slots(shape, pos.node)[pos.index].item;
         --engine->num_posted;
-        llamatch_queue_remove(queue, shape, pos);
+        llamatch_queue_remove(queues[from], shape, pos);
     }
-    count_effort(engine, queue, shape, &engine->posted, examined);
+    count_effort(engine, queues[from], shape, &engine->posted, examined);
     return item;
 }
 
