@@ -51,6 +51,7 @@ int llamatch_engine_init(llamatch_engine_t *engine, const llamatch_config_t *con
     if (LLAMATCH_OK != status) {
         return status;
     }
+    engine->posted_shape.spare = &engine->spare;
     engine->unexpected_shape = engine->posted_shape;
     engine->unexpected_shape.moved = NULL;
     engine->indexing.pool = config->pool;
@@ -84,6 +85,7 @@ void llamatch_engine_fini(llamatch_engine_t *engine)
         clear_queue(engine, &peer->unexpected, &engine->unexpected_shape);
     }
     clear_queue(engine, &engine->wild, &engine->posted_shape);
+    llamatch_pool_put(engine->posted_shape.nodes, engine->spare);
 }
 
 void llamatch_peer_init(llamatch_peer_t *peer)

@@ -131,6 +131,7 @@ typedef struct llamatch_engine {
     llamatch_queue_t wild; /**< receives for any source */
     llamatch_shape_t posted_shape;
     llamatch_shape_t unexpected_shape;
+    llamatch_node_t *spare; /**< of both shapes */
     llamatch_peer_t *ring;  /**< the peer to be served next */
     llamatch_peer_t *peers; /**< all that ever had an entry */
     llamatch_counts_t posted;

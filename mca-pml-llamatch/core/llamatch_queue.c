@@ -36,6 +36,7 @@ int llamatch_shape_init(llamatch_shape_t *shape, llamatch_pool_t *pool, uint32_t
     shape->sparse = entries / 4;
     shape->find = find;
     shape->moved = moved;
+    shape->spare = NULL;
     /* A search may read a block of tags beyond the last one; the slots are there. */
     shape->nodes = llamatch_pool_class(
         pool,
@@ -70,9 +71,12 @@ void llamatch_queue_clear(llamatch_queue_t *queue, const llamatch_shape_t *shape
 
 llamatch_node_t *llamatch_queue_grow(llamatch_queue_t *queue, const llamatch_shape_t *shape)
 {
-    llamatch_node_t *node = llamatch_pool_get(shape->nodes);
+    llamatch_node_t *node;
 
-    if (NULL == node) {
+    if (NULL != shape->spare && NULL != *shape->spare) {
+        node = *shape->spare;
+        *shape->spare = NULL;
+    } else if (NULL == (node = llamatch_pool_get(shape->nodes))) {
         return NULL;
     }
     /* All up to the slots: a search reads whole blocks of tags, and leaves out by the bits. */
@@ -103,7 +107,11 @@ static void unlink_node(llamatch_queue_t *queue, const llamatch_shape_t *shape,
     } else {
         node->next->prev = node->prev;
     }
-    llamatch_pool_put(shape->nodes, node);
+    if (NULL != shape->spare && NULL == *shape->spare && 0 == queue->count) {
+        *shape->spare = node;
+    } else {
+        llamatch_pool_put(shape->nodes, node);
+    }
     if (NULL != queue->index) {
         --queue->index->queue_nodes;
     }

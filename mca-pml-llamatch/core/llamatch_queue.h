@@ -143,10 +143,11 @@ typedef struct llamatch_shape {
     llamatch_pool_class_t *nodes;
     llamatch_find_fn_t find;
     llamatch_moved_fn_t moved; /**< NULL: nobody needs to know */
-    uint32_t entries;          /**< entries per node that are used */
-    uint32_t sparse;           /**< live entries from which on a node is merged with a neighbour */
-    uint32_t tags_offset;      /**< bytes from the start of a node to its tags */
-    uint32_t slots_offset;     /**< bytes from the start of a node to its slots */
+    llamatch_node_t **spare; /**< one unused node for the queues of an engine; NULL: none is kept */
+    uint32_t entries;        /**< entries per node that are used */
+    uint32_t sparse;         /**< live entries from which on a node is merged with a neighbour */
+    uint32_t tags_offset;    /**< bytes from the start of a node to its tags */
+    uint32_t slots_offset;   /**< bytes from the start of a node to its slots */
 } llamatch_shape_t;
 
 static inline int32_t *llamatch_node_tags(const llamatch_shape_t *shape,
