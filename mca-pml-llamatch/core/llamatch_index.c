@@ -19,7 +19,8 @@
 /* An index that has this many buckets per entry is made anew, smaller. */
 #define BUCKETS_MOST 16
 
-/* The index is looked at again after this many entries were found with it. */
+/* The index is looked at again after this many entries were found with it, plus as many as there
+ * are: making it costs by the entry. */
 #define REVIEW 256
 
 /* An index whose queue has less than one live entry in this many is built anew. */
@@ -230,14 +231,15 @@ static void review(const llamatch_indexing_t *indexing, llamatch_queue_t *queue,
 {
     llamatch_index_t *index = queue->index;
     bool useless = index->found_in_front > index->found / 8 * 7;
+    bool due = REVIEW + queue->count <= index->found;
 
-    if (!keep && (queue->count <= low || (REVIEW <= index->found && useless))) {
+    if (!keep && (queue->count <= low || (due && useless))) {
         llamatch_index_drop(indexing, queue, shape);
         /* As good as useless: it has to be earned again. Else it is made at the first occasion. */
         queue->effort = useless ? 0 : UINT32_MAX;
         return;
     }
-    if (REVIEW <= index->found) {
+    if (due) {
         index->found = 0;
         index->found_in_front = 0;
     }

@@ -1,6 +1,6 @@
 /* A window of another component than osc/cached has no counters osc_cached_*: a tool that asks for
  * them gets an error, and the program goes on. (Run without osc: another component is chosen.)
- * test: for=pml ranks=2 transport=shm limit=60
+ * test: for=pml ranks=2 transport=shm limit=60 allow="OSC UCX component priority|^ *$"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

@@ -376,12 +376,22 @@ static void test_review(void **state)
         assert_ptr_equal(ITEM(i), take_first(&f, i));
         assert_non_null(f.queue.index);
     }
-    for (int i = 0; i < 600; ++i) { /* in front: it goes */
+    for (int i = 0; i < 6000;
+         ++i) { /* in front: it goes, but not before it was as often of use as it has entries */
         assert_ptr_equal(ITEM(i), take_first(&f, i));
+        assert_true(1000 < i || NULL != f.queue.index);
     }
     assert_null(f.queue.index);
     assert_int_equal(0, f.queue.effort); /* and has to be earned again */
     check(&f);
+    end(&f);
+
+    begin(&f, 16);
+    f.low = 16;
+    f.keep = false;
+    for (int i = 600; i < 7000; ++i) {
+        append(&f, i, i);
+    }
     assert_int_equal(LLAMATCH_OK, build(&f));
     for (int i = 600; i < 4000; ++i) { /* half in front: it stays */
         int other = 7000 - 1 - (i - 600);
