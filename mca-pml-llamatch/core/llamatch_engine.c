@@ -145,6 +145,9 @@ static void fit_queue(llamatch_engine_t *engine, llamatch_queue_t *queue,
         ++counts->dropped;
     }
     if (NULL == queue->index) {
+        if (LLAMATCH_LIST != engine->kind) {
+            llamatch_queue_compact(queue, shape); /* it may have been a list */
+        }
         queue->effort = no_effort(engine);
         if (LLAMATCH_HASH == engine->kind && 0 < queue->count) {
             make_index(engine, queue, shape, counts);

@@ -24,7 +24,7 @@
  * hence sorted by them (queue invariant I5). The receives that can match a message from source s
  * are exactly those in peer s's posted queue and in the wild queue. "First match of a sorted
  * queue" is the earliest match in that queue; the smaller number of the two first matches is
- * therefore the earliest posted of all matching receives. Without an index, match_merged finds it
+ * therefore the earliest posted of all matching receives. Without an index, first_merged finds it
  * by walking the nodes of the two queues in the order of their first numbers. When a node yields
  * a match with number m, every entry that was posted before m and is not yet examined is in the
  * other queue, in nodes whose first number is smaller than m: only those are still searched, and
@@ -264,8 +264,8 @@ void llamatch_engine_take_rest(llamatch_engine_t *engine, const llamatch_hold_t 
 
 /*
  * All below is for short queues, and for those that are matched at their front: what needs more
- * than a look at the first entry goes to the functions above. A queue whose effort is UINT32_MAX
- * has an index, or wants one, or belongs to a peer that is not known yet.
+ * than a look at the first few entries goes to the functions above. A queue whose effort is
+ * UINT32_MAX has an index, or wants one, or belongs to a peer that is not known yet.
  */
 #if defined(__GNUC__)
 #define LLAMATCH_UNLIKELY(condition) __builtin_expect(!!(condition), 0)

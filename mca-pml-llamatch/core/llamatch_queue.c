@@ -12,6 +12,12 @@
 
 #include <string.h>
 
+/* Words of live bits that a node has, also when not all of its entries are used. */
+static uint32_t words_of(const llamatch_shape_t *shape)
+{
+    return ((shape->slots_offset - shape->tags_offset) / (uint32_t) sizeof(int32_t) + 63) / 64;
+}
+
 static uint32_t round_up(uint32_t value, uint32_t step)
 {
     return (value + step - 1) / step * step;
@@ -72,6 +78,7 @@ void llamatch_queue_clear(llamatch_queue_t *queue, const llamatch_shape_t *shape
 llamatch_node_t *llamatch_queue_grow(llamatch_queue_t *queue, const llamatch_shape_t *shape)
 {
     llamatch_node_t *node;
+    uint32_t bytes;
 
     if (NULL != shape->spare && NULL != *shape->spare) {
         node = *shape->spare;
@@ -79,8 +86,10 @@ llamatch_node_t *llamatch_queue_grow(llamatch_queue_t *queue, const llamatch_sha
     } else if (NULL == (node = llamatch_pool_get(shape->nodes))) {
         return NULL;
     }
-    /* All up to the slots: a search reads whole blocks of tags, and leaves out by the bits. */
-    memset(node, 0, shape->slots_offset);
+    /* A search reads whole blocks of tags, also what is behind a few, and leaves out by the bits.
+     */
+    bytes = shape->tags_offset + LLAMATCH_BLOCK * (uint32_t) sizeof(int32_t);
+    memset(node, 0, (bytes < shape->slots_offset) ? shape->slots_offset : bytes);
     node->prev = queue->tail;
     if (NULL == queue->tail) {
         queue->head = node;
@@ -155,7 +164,7 @@ static void merge_next(llamatch_queue_t *queue, const llamatch_shape_t *shape,
     live = move_entries(shape, next, node, live);
     node->live = live;
     node->end = live;
-    for (uint32_t word = 0; word * 64 < shape->entries; ++word) {
+    for (uint32_t word = 0; word < words_of(shape); ++word) {
         uint32_t here = (live <= word * 64) ? 0 : live - word * 64;
 
         node->bits[word] = (here >= 64) ? UINT64_MAX : ((uint64_t) 1 << here) - 1;
@@ -224,7 +233,7 @@ int llamatch_queue_verify(const llamatch_queue_t *queue, const llamatch_shape_t 
 {
     const llamatch_node_t *prev = NULL;
     uint64_t newest = 0;
-    size_t count = 0, words = ((size_t) (shape->slots_offset - shape->tags_offset) / 4 + 63) / 64;
+    size_t count = 0, words = words_of(shape);
 
     if ((NULL == queue->head) != (NULL == queue->tail)) {
         return 2;

@@ -16,7 +16,8 @@
  * Memory of one node, for N entries (a llamatch_shape_t says where the parts are):
  *
  *     0   | next | prev | first_seq | end | live | live bits (N, at least 64) |
- *     64  | tag[0] ... tag[N-1] |              4N bytes; for N <= 4 still in the first line
+ *     64  | tag[0] ... tag[N-1] |              4N bytes; for N <= 4 still in the first line, for
+ *                                              N > 128 (more bits) from 128 on
  *         | seq,item [0] ... seq,item [N-1] |  16N bytes, touched at the hit only
  *
  * A search reads the first part and the tags: 4 bytes per entry and one line per node.

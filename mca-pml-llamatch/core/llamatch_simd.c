@@ -202,8 +202,7 @@ DEFINE_FIND(find_neon, compare_neon, )
 
 size_t llamatch_simd_paths(const llamatch_simd_path_t **paths_out)
 {
-    /* In the order of preference. Which of them can be used is found out at the first call; two
-     * threads that are first come to the same result. */
+    /* In the order of preference; what of it this CPU has is asked below. */
     static const llamatch_simd_path_t all[] = {
 #if HAVE_X86
         {"avx512", find_avx512},
