@@ -283,7 +283,6 @@ static inline uint32_t llamatch_queue_find_shallow(const llamatch_queue_t *queue
                                                    const llamatch_shape_t *shape,
                                                    llamatch_key_t key, llamatch_pos_t *pos)
 {
-    const int32_t *tags = llamatch_node_tags(shape, queue->head);
     uint64_t live = queue->head->bits[0];
     uint32_t depth = 1;
 
@@ -293,11 +292,19 @@ static inline uint32_t llamatch_queue_find_shallow(const llamatch_queue_t *queue
     }
     for (;;) {
         pos->index = (uint32_t) __builtin_ctzll(live);
-        if (llamatch_key_accepts(key, tags[pos->index])) {
+        if (llamatch_key_accepts(key, llamatch_node_tags(shape, pos->node)[pos->index])) {
             return depth;
         }
         live &= live - 1;
-        if (0 == live || LLAMATCH_SHALLOW == depth) {
+        if (0 == live) {
+            /* To the next node, when there is one and this one has no other entries. */
+            if (64 < pos->node->end || NULL == pos->node->next) {
+                return 0;
+            }
+            pos->node = pos->node->next;
+            live = pos->node->bits[0];
+        }
+        if (LLAMATCH_SHALLOW == depth || 0 == live) {
             return 0;
         }
         ++depth;
