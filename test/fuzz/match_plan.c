@@ -91,8 +91,9 @@ struct message *plan_batch(const struct channel *ch, const struct shape *s, int 
         }
         m->bytes = plan_bytes(&rng, s);
         m->mode = what < 20 ? SEND : what < 80 ? ISEND : what < 90 ? ISSEND : PERSISTENT_SEND;
-        if (SEND == m->mode && m->bytes > 64) {
-            m->mode = ISEND; /* a blocking send may wait for its receive */
+        if (SEND == m->mode && m->bytes > 24) {
+            m->mode = ISEND; /* a blocking send may wait for its receive, unless the header and it
+                                are eager */
         } else if (PERSISTENT_SEND == m->mode) {
             m->bytes = m->tag % (s->bytes + 1); /* so that the same is sent again */
         }
