@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "llamatch_engine.h"
 #include "llamatch_heater.h"
 #include "llamatch_test_alloc.h"
 
@@ -565,6 +566,44 @@ static void test_churn(void **state)
     llamatch_pool_destroy(pool);
 }
 
+/* A real engine whose queues grow, get an index, and drain, while the heater walks its arena. */
+static void test_engine(void **state)
+{
+    enum { ROUNDS = 20, RECEIVES = 2000 };
+    static uint64_t places[RECEIVES];
+    llamatch_pool_t *pool = pool_of();
+    llamatch_heater_t *heater = heater_of(1000, MANY_BYTES);
+    llamatch_config_t config = llamatch_config_default;
+    llamatch_engine_t engine;
+    llamatch_peer_t peer;
+    llamatch_stats_t posted, unexpected;
+    int id;
+
+    (void) state;
+    assert_int_equal(LLAMATCH_OK, llamatch_heater_add_pool(heater, pool, &id));
+    config.pool = pool;
+    assert_int_equal(LLAMATCH_OK, llamatch_engine_init(&engine, &config));
+    llamatch_peer_init(&peer);
+    for (int round = 0; round < ROUNDS; ++round) {
+        for (int i = 0; i < RECEIVES; ++i) {
+            assert_int_equal(LLAMATCH_OK,
+                             llamatch_engine_post(&engine, &peer, i, &places[i], &places[i]));
+        }
+        if (0 == round) {
+            WAIT_UNTIL(0 < stats_of(heater).bytes_total);
+        }
+        for (int i = RECEIVES - 1; i >= 0; --i) {
+            assert_ptr_equal(&places[i], llamatch_engine_match(&engine, &peer, i));
+        }
+    }
+    llamatch_engine_stats(&engine, &posted, &unexpected);
+    assert_true(0 < posted.indexed);
+    assert_int_equal(0, llamatch_engine_verify(&engine));
+    llamatch_engine_fini(&engine);
+    llamatch_heater_destroy(heater);
+    llamatch_pool_destroy(pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -579,6 +618,7 @@ int main(void)
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_fork),
         cmocka_unit_test(test_churn),
+        cmocka_unit_test(test_engine),
     };
 
     (void) alarm(300); /* something that never came is a failure, too */
