@@ -2,326 +2,360 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Local clustering coefficients of an R-MAT graph with MPI one-sided communication.
+ * Local clustering coefficients, or the number of triangles, of a graph that is spread over the
+ * processes, with MPI one-sided communication.
  *
- *     mpirun -np 2 lcc [--scale=N] [--edge-factor=N] [--seed=N] [--check]
+ *     mpirun -np 2 lcc [--scale=N] [--edge-factor=N] [--seed=N] [--graph=FILE] [--triangles]
+ *                      [--batch=N] [--limit=N] [--check]
  *
- * The graph (2^scale vertices, edge-factor times as many edges, undirected, no loops, no multiple
- * edges) is split by blocks of vertices.  Each process exposes its part in two windows: where the
- * neighbours of each of its vertices begin, and the neighbours themselves, sorted.  For each of its
- * vertices v and each neighbour u of v it fetches u's list and counts what both lists share.  Hubs
- * are fetched again and again: that is the locality a cache can use.
+ * The graph is an R-MAT graph with 2^scale vertices and edge-factor times as many edges, or a real
+ * one from a file (graph_file.h says which formats).  It is split by blocks of vertices.  Each
+ * process exposes its part in two windows: where the neighbours of each of its vertices begin, and
+ * the neighbours themselves.  For each of its vertices v and each neighbour u of v a process
+ * fetches the neighbours of u, unless it has them in its own part, and counts those that are
+ * neighbours of v too.  Hubs are fetched again and again: that is the locality a cache can use.
  *
- * Plain MPI-3 RMA; knows nothing of any cache.  --check compares with a serial run on rank 0.
+ * --triangles counts each triangle once, at its vertex with the lowest number: only neighbours with
+ * a larger number are stored and fetched, so fetches are fewer and shorter.
+ * --batch=N fetches for N neighbours at a time before it waits (default 1: one after the other).
+ * --limit=N does at most N vertices per process, spread over its part, for an idea of a large graph
+ * in bounded time.  All results are then about these vertices.
+ * --check compares with a serial run on rank 0, which has the whole graph in its memory.
+ *
+ * Plain MPI-3 RMA; knows nothing of any cache.
+ *
+ * What is printed: vertices, edges (each once, no loops), processes, processed (vertices), gets and
+ * their bytes (all processes together), triangles (limited: triangles at the processed vertices,
+ * under the name counted), checksum over (vertex, its triangles), mean_lcc, and of the slowest
+ * process communication_seconds (in MPI_Get and MPI_Win_flush), total_seconds and vertex_seconds
+ * (the total per processed vertex).
  */
 
-#include <mpi.h>
-
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "graph_file.h"
 
 typedef struct {
-    int64_t vertices; /* in all */
-    int64_t block;    /* vertices per process, the last one may have fewer */
-    int64_t first;    /* my first vertex */
-    int64_t count;    /* my vertices */
-    int64_t *begin;   /* count + 1 entries: index of the first neighbour */
-    int64_t *neighbour;
-} graph_t;
-
-typedef struct {
-    long scale, edge_factor, seed;
-    bool check;
+    long scale, edge_factor, seed, triangles, batch, limit, check;
+    const char *file;
 } options_t;
 
-static void *allocate(size_t bytes)
-{
-    void *memory = malloc(0 < bytes ? bytes : 1);
+/* How the vertices are spread: blocks of the same size, the last ones may have fewer. */
+typedef struct {
+    uint64_t vertices, block;
+    uint64_t limit; /* vertices to process in each block, 0: all */
+} partition_t;
 
-    if (NULL == memory) {
-        fprintf(stderr, "lcc: no memory for %zu bytes\n", bytes);
-        MPI_Abort(MPI_COMM_WORLD, 1);
+/* What is compared between two runs: sums that do not depend on who computed what */
+typedef struct {
+    uint64_t processed; /* vertices */
+    uint64_t common;    /* pairs of a vertex' neighbours that are neighbours */
+    uint64_t checksum;  /* over (vertex, its common) */
+    uint64_t lcc;       /* sum of the coefficients, in units of 2^-32: exact in any order */
+} result_t;
+
+/* What one process needs to walk over its part. */
+typedef struct {
+    const partition_t *partition;
+    const graph_t *part;
+    MPI_Win begins, neighbours;
+    uint64_t batch;
+    uint8_t *mark;        /* of each vertex of the graph: is it a neighbour of the present one? */
+    uint64_t (*range)[2]; /* for each of a batch: where its neighbours begin and end */
+    graph_vertex_t *fetched; /* the neighbours of a batch */
+    uint64_t room;           /* of fetched, in vertices */
+    uint64_t gets, bytes;
+    double communication; /* seconds */
+} walk_t;
+
+static uint64_t part_size(const partition_t *p, int rank)
+{
+    uint64_t first = (uint64_t) rank * p->block;
+
+    return first >= p->vertices             ? 0
+           : first + p->block > p->vertices ? p->vertices - first
+                                            : p->block;
+}
+
+static uint64_t part_processed(const partition_t *p, int rank)
+{
+    uint64_t size = part_size(p, rank);
+
+    return 0 == p->limit || size < p->limit ? size : p->limit;
+}
+
+static void add_vertex(result_t *result, uint64_t vertex, uint64_t degree, uint64_t common)
+{
+    ++result->processed;
+    result->common += common;
+    result->checksum += app_random_at(common, vertex);
+    if (1 < degree) {
+        result->lcc += (uint64_t) ((double) common / (double) (degree * (degree - 1)) * 0x1p32);
     }
-    return memory;
 }
 
-/* splitmix64: the i-th random number needs no state, so every process can make every edge */
-static uint64_t random_at(uint64_t seed, uint64_t i)
+static void get(walk_t *walk, void *to, uint64_t count, MPI_Datatype type, size_t size, int target,
+                uint64_t at, MPI_Win window)
 {
-    uint64_t x = seed * 0x9e3779b97f4a7c15u + (i + 1) * 0xbf58476d1ce4e5b9u;
-
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
+    MPI_Get(to, (int) count, type, target, (MPI_Aint) at, (int) count, type, window);
+    ++walk->gets;
+    walk->bytes += count * size;
 }
 
-/* Graph500's R-MAT quadrants: 57, 19, 19 and 5 per cent */
-static void make_edge(const options_t *options, uint64_t edge, int64_t *from, int64_t *to)
+/* Where the neighbours of the vertices u[0 .. count - 1] are in their owners' parts. */
+static void fetch_ranges(walk_t *walk, const graph_vertex_t *u, uint64_t count)
 {
-    *from = *to = 0;
-    for (int bit = 0; bit < options->scale; ++bit) {
-        uint64_t percent = random_at((uint64_t) options->seed, edge * 64 + bit) % 100;
+    uint64_t block = walk->partition->block, gets = walk->gets;
 
-        *from = 2 * *from + (percent >= 76);
-        *to = 2 * *to + ((percent >= 57 && percent < 76) || percent >= 95);
-    }
-}
+    for (uint64_t i = 0; i < count; ++i) {
+        int owner = (int) (u[i] / block);
+        uint64_t at = u[i] % block;
 
-static int compare(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *) a, y = *(const int64_t *) b;
-
-    return (x > y) - (x < y);
-}
-
-/* The part of the graph that starts at vertex first: adjacency lists, sorted, each neighbour once
- */
-static graph_t make_graph(const options_t *options, int64_t block, int64_t first, int64_t count)
-{
-    graph_t g = {(int64_t) 1 << options->scale, block, first, count, NULL, NULL};
-    uint64_t edges = (uint64_t) g.vertices * (uint64_t) options->edge_factor;
-    int64_t *fill = allocate((size_t) count * sizeof(*fill)), used = 0;
-    int64_t from, to;
-
-    g.begin = calloc((size_t) count + 1, sizeof(*g.begin));
-    if (NULL == g.begin) {
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
-    /* twice over the edges: count the neighbours, then place them */
-    for (int pass = 0; pass < 2; ++pass) {
-        for (uint64_t e = 0; e < edges; ++e) {
-            make_edge(options, e, &from, &to);
-            for (int side = 0; side < 2 && from != to; ++side) {
-                int64_t v = (0 == side ? from : to) - first, u = 0 == side ? to : from;
-
-                if (0 <= v && v < count) {
-                    if (0 == pass) {
-                        ++g.begin[v + 1];
-                    } else {
-                        g.neighbour[fill[v]++] = u;
-                    }
-                }
-            }
-        }
-        if (0 == pass) {
-            for (int64_t v = 0; v < count; ++v) {
-                fill[v] = g.begin[v];
-                g.begin[v + 1] += g.begin[v];
-            }
-            g.neighbour = allocate((size_t) g.begin[count] * sizeof(*g.neighbour));
-        }
-    }
-    for (int64_t v = 0; v < count; ++v) {
-        int64_t old = g.begin[v], end = fill[v];
-
-        g.begin[v] = used;
-        qsort(g.neighbour + old, (size_t) (end - old), sizeof(*g.neighbour), compare);
-        for (int64_t i = old; i < end; ++i) {
-            if (i == old || g.neighbour[i] != g.neighbour[i - 1]) {
-                g.neighbour[used++] = g.neighbour[i];
-            }
-        }
-    }
-    g.begin[count] = used;
-    free(fill);
-    return g;
-}
-
-static void free_graph(graph_t *g)
-{
-    free(g->begin);
-    free(g->neighbour);
-}
-
-static int64_t count_common(const int64_t *a, int64_t na, const int64_t *b, int64_t nb)
-{
-    int64_t common = 0;
-
-    for (int64_t i = 0, j = 0; i < na && j < nb;) {
-        if (a[i] == b[j]) {
-            ++common, ++i, ++j;
-        } else if (a[i] < b[j]) {
-            ++i;
+        if (owner == app_rank) {
+            memcpy(walk->range[i], walk->part->begin + at, sizeof(walk->range[i]));
         } else {
-            ++j;
+            get(walk, walk->range[i], 2, MPI_UINT64_T, sizeof(uint64_t), owner, at, walk->begins);
+        }
+    }
+    if (gets < walk->gets) {
+        MPI_Win_flush_all(walk->begins);
+    }
+}
+
+/* The neighbours of those that others own, one after the other in fetched. */
+static void fetch_neighbours(walk_t *walk, const graph_vertex_t *u, uint64_t count)
+{
+    uint64_t block = walk->partition->block, gets = walk->gets, used = 0;
+
+    for (uint64_t i = 0; i < count; ++i) {
+        used += u[i] / block == (uint64_t) app_rank ? 0 : walk->range[i][1] - walk->range[i][0];
+    }
+    if (walk->room < used) {
+        free(walk->fetched);
+        walk->room = 2 * used;
+        walk->fetched = app_allocate(walk->room * sizeof(*walk->fetched));
+    }
+    used = 0;
+    for (uint64_t i = 0; i < count; ++i) {
+        int owner = (int) (u[i] / block);
+        uint64_t length = walk->range[i][1] - walk->range[i][0];
+
+        if (owner != app_rank && 0 < length) {
+            get(walk, walk->fetched + used, length, MPI_UINT32_T, sizeof(graph_vertex_t), owner,
+                walk->range[i][0], walk->neighbours);
+            used += length;
+        }
+    }
+    if (gets < walk->gets) {
+        MPI_Win_flush_all(walk->neighbours);
+    }
+}
+
+static uint64_t count_marked(const uint8_t *mark, const graph_vertex_t *list, uint64_t length)
+{
+    uint64_t marked = 0;
+
+    for (uint64_t i = 0; i < length; ++i) {
+        marked += mark[list[i]];
+    }
+    return marked;
+}
+
+/* A batch of neighbours of the marked vertex: how many of their neighbours are marked. */
+static uint64_t visit_batch(walk_t *walk, const graph_vertex_t *u, uint64_t count)
+{
+    uint64_t block = walk->partition->block, common = 0, used = 0;
+    double start = MPI_Wtime();
+
+    fetch_ranges(walk, u, count);
+    fetch_neighbours(walk, u, count);
+    walk->communication += MPI_Wtime() - start;
+    for (uint64_t i = 0; i < count; ++i) {
+        uint64_t length = walk->range[i][1] - walk->range[i][0];
+
+        if (u[i] / block == (uint64_t) app_rank) {
+            common += count_marked(walk->mark, walk->part->neighbour + walk->range[i][0], length);
+        } else {
+            common += count_marked(walk->mark, walk->fetched + used, length);
+            used += length;
         }
     }
     return common;
 }
 
-/* What is compared between two runs: sums that do not depend on who computed what */
-typedef struct {
-    uint64_t triangles; /* each counted six times */
-    uint64_t checksum;  /* over (vertex, its count) */
-    double lcc;         /* sum of the coefficients */
-} result_t;
-
-static void add_vertex(result_t *result, int64_t vertex, int64_t degree, int64_t common)
+static result_t walk_part(walk_t *walk)
 {
-    result->triangles += (uint64_t) common;
-    result->checksum += random_at((uint64_t) common, (uint64_t) vertex);
-    if (1 < degree) {
-        result->lcc += (double) common / (double) (degree * (degree - 1));
-    }
-}
+    const graph_t *part = walk->part;
+    uint64_t processed = part_processed(walk->partition, app_rank);
+    result_t result = {0, 0, 0, 0};
 
-static result_t serial_run(const options_t *options)
-{
-    int64_t vertices = (int64_t) 1 << options->scale;
-    graph_t g = make_graph(options, vertices, 0, vertices);
-    result_t result = {0, 0, 0.0};
+    for (uint64_t i = 0; i < processed; ++i) {
+        uint64_t v = i * part->count / processed, degree = part->begin[v + 1] - part->begin[v];
+        const graph_vertex_t *u = part->neighbour + part->begin[v];
+        uint64_t common = 0;
 
-    for (int64_t v = 0; v < vertices; ++v) {
-        int64_t degree = g.begin[v + 1] - g.begin[v], common = 0;
-
-        for (int64_t i = g.begin[v]; i < g.begin[v + 1]; ++i) {
-            int64_t u = g.neighbour[i];
-            common += count_common(g.neighbour + g.begin[v], degree, g.neighbour + g.begin[u],
-                                   g.begin[u + 1] - g.begin[u]);
+        for (uint64_t j = 0; j < degree; ++j) {
+            walk->mark[u[j]] = 1;
         }
-        add_vertex(&result, v, degree, common);
+        for (uint64_t j = 0; j < degree; j += walk->batch) {
+            common += visit_batch(walk, u + j, degree - j < walk->batch ? degree - j : walk->batch);
+        }
+        for (uint64_t j = 0; j < degree; ++j) {
+            walk->mark[u[j]] = 0;
+        }
+        add_vertex(&result, part->first + v, degree, common);
     }
-    free_graph(&g);
     return result;
 }
 
-typedef struct {
-    result_t result;
-    double communication; /* seconds in MPI_Get and MPI_Win_flush */
-    uint64_t gets;
-} work_t;
-
-static void fetch(void *to, int count, int target, int64_t at, MPI_Win win, work_t *work)
+/* Two sorted lists, by another algorithm than above: how much they share. */
+static uint64_t count_common(const graph_vertex_t *a, const graph_vertex_t *a_end,
+                             const graph_vertex_t *b, const graph_vertex_t *b_end)
 {
-    double start = MPI_Wtime();
+    uint64_t common = 0;
 
-    MPI_Get(to, count, MPI_INT64_T, target, (MPI_Aint) at, count, MPI_INT64_T, win);
-    MPI_Win_flush(target, win);
-    work->communication += MPI_Wtime() - start;
-    ++work->gets;
+    while (a < a_end && b < b_end) {
+        graph_vertex_t x = *a, y = *b;
+
+        common += x == y;
+        a += x <= y;
+        b += y <= x;
+    }
+    return common;
 }
 
-static work_t distributed_run(const graph_t *g, MPI_Win begins, MPI_Win neighbours)
+static result_t serial_run(const graph_edges_t *edges, const partition_t *p, bool upward)
 {
-    work_t work = {{0, 0, 0.0}, 0.0, 0};
-    int64_t *list = NULL, room = 0, range[2];
+    graph_t g = graph_make_part(edges, 0, edges->vertices, upward);
+    result_t result = {0, 0, 0, 0};
 
-    for (int64_t v = 0; v < g->count; ++v) {
-        int64_t degree = g->begin[v + 1] - g->begin[v], common = 0;
+    for (int rank = 0; rank < app_size; ++rank) {
+        for (uint64_t i = 0; i < part_processed(p, rank); ++i) {
+            uint64_t v =
+                (uint64_t) rank * p->block + i * part_size(p, rank) / part_processed(p, rank);
+            const graph_vertex_t *list = g.neighbour + g.begin[v],
+                                 *end = g.neighbour + g.begin[v + 1];
+            uint64_t common = 0;
 
-        for (int64_t i = g->begin[v]; i < g->begin[v + 1]; ++i) {
-            int64_t u = g->neighbour[i], length;
-            int owner = (int) (u / g->block);
-
-            fetch(range, 2, owner, u - owner * g->block, begins, &work);
-            length = range[1] - range[0];
-            if (room < length) {
-                free(list);
-                list = allocate((size_t) length * sizeof(*list));
-                room = length;
+            for (const graph_vertex_t *u = list; u < end; ++u) {
+                common += count_common(list, end, g.neighbour + g.begin[*u],
+                                       g.neighbour + g.begin[*u + 1]);
             }
-            fetch(list, (int) length, owner, range[0], neighbours, &work);
-            common += count_common(g->neighbour + g->begin[v], degree, list, length);
+            add_vertex(&result, v, (uint64_t) (end - list), common);
         }
-        add_vertex(&work.result, g->first + v, degree, common);
     }
-    free(list);
-    return work;
+    graph_free(&g);
+    return result;
 }
 
-static void read_options(int argc, char **argv, options_t *options)
+static void read_options(int argc, char **argv, options_t *o)
 {
-    for (int i = 1; i < argc; ++i) {
-        char rest;
+    const app_number_t numbers[] = {
+        {"scale", &o->scale, 1, 26},       {"edge-factor", &o->edge_factor, 1, 1024},
+        {"seed", &o->seed, 0, LONG_MAX},   {"batch", &o->batch, 1, 1000000},
+        {"limit", &o->limit, 1, LONG_MAX}, {"triangles", &o->triangles, 0, 0},
+        {"check", &o->check, 0, 0},        {NULL, NULL, 0, 0}};
+    const app_text_t texts[] = {{"graph", &o->file}, {NULL, NULL}};
 
-        if (1 == sscanf(argv[i], "--scale=%ld%c", &options->scale, &rest)
-            || 1 == sscanf(argv[i], "--edge-factor=%ld%c", &options->edge_factor, &rest)
-            || 1 == sscanf(argv[i], "--seed=%ld%c", &options->seed, &rest)) {
-            continue;
-        }
-        if (0 == strcmp(argv[i], "--check")) {
-            options->check = true;
-            continue;
-        }
-        fprintf(stderr,
-                "lcc: unknown argument %s\n"
-                "usage: lcc [--scale=N] [--edge-factor=N] [--seed=N] [--check]\n",
-                argv[i]);
-        MPI_Abort(MPI_COMM_WORLD, 2);
-    }
-    if (options->scale < 1 || options->scale > 30 || options->edge_factor < 1
-        || options->edge_factor > 1024) {
-        fprintf(stderr, "lcc: --scale is 1 to 30, --edge-factor is 1 to 1024\n");
-        MPI_Abort(MPI_COMM_WORLD, 2);
+    app_read_arguments(argc, argv, numbers, texts,
+                       "lcc [--scale=N] [--edge-factor=N] [--seed=N] [--graph=FILE] [--triangles] "
+                       "[--batch=N] [--limit=N] [--check]");
+}
+
+/* Collective: on rank 0, the sum over all processes. */
+static result_t sum_results(const result_t *mine)
+{
+    result_t all = {app_sum(mine->processed), app_sum(mine->common), app_sum(mine->checksum),
+                    app_sum(mine->lcc)};
+
+    return all;
+}
+
+static MPI_Win create_window(void *memory, uint64_t bytes, size_t unit, const char *name)
+{
+    MPI_Win window;
+
+    MPI_Win_create(memory, (MPI_Aint) bytes, (int) unit, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    MPI_Win_set_name(window, name);
+    return window;
+}
+
+/* Collective. */
+static result_t distributed_run(const options_t *o, const partition_t *p, const graph_t *part)
+{
+    walk_t walk = {.partition = p, .part = part, .batch = (uint64_t) o->batch};
+    double start, seconds;
+    result_t result;
+
+    walk.mark = app_allocate(p->vertices);
+    walk.range = app_allocate(walk.batch * sizeof(*walk.range));
+    walk.begins = create_window(part->begin, (part->count + 1) * sizeof(*part->begin),
+                                sizeof(*part->begin), "begins");
+    walk.neighbours =
+        create_window(part->neighbour, part->begin[part->count] * sizeof(*part->neighbour),
+                      sizeof(*part->neighbour), "neighbours");
+    MPI_Win_lock_all(MPI_MODE_NOCHECK, walk.begins);
+    MPI_Win_lock_all(MPI_MODE_NOCHECK, walk.neighbours);
+
+    MPI_Barrier(MPI_COMM_WORLD);
+    start = MPI_Wtime();
+    result = walk_part(&walk);
+    seconds = MPI_Wtime() - start;
+
+    MPI_Win_unlock_all(walk.neighbours);
+    MPI_Win_unlock_all(walk.begins);
+    MPI_Win_free(&walk.neighbours);
+    MPI_Win_free(&walk.begins);
+    free(walk.mark);
+    free(walk.range);
+    free(walk.fetched);
+
+    app_report_count("gets", app_sum(walk.gets));
+    app_report_count("bytes", app_sum(walk.bytes));
+    app_report_seconds("communication_seconds", app_slowest(walk.communication));
+    app_report_seconds("total_seconds", app_slowest(seconds));
+    app_report_seconds(
+        "vertex_seconds",
+        app_slowest(0 == result.processed ? 0.0 : seconds / (double) result.processed));
+    return sum_results(&result);
+}
+
+static void report_result(const options_t *o, const result_t *all)
+{
+    uint64_t times = o->triangles ? 1 : 0 < o->limit ? 2 : 6; /* that each triangle was counted */
+
+    app_report_count("processed", all->processed);
+    app_report_count(0 < o->limit ? "counted" : "triangles", all->common / times);
+    app_report_count("checksum", all->checksum);
+    if (0 == app_rank && !o->triangles) {
+        printf("mean_lcc %.9f\n", (double) all->lcc / 0x1p32 / (double) all->processed);
     }
 }
 
 int main(int argc, char **argv)
 {
-    options_t options = {10, 16, 1, false};
-    int rank, size, wrong = 0;
-    MPI_Win begins, neighbours;
-    work_t work, total;
-    double start, seconds;
+    options_t o = {10, 16, 1, 0, 1, 0, 0, NULL};
+    graph_edges_t edges;
+    bool right = true;
 
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    read_options(argc, argv, &options);
+    app_begin(&argc, &argv, MPI_THREAD_SINGLE);
+    read_options(argc, argv, &o);
+    edges = NULL == o.file ? graph_make_rmat((uint64_t) o.seed, o.scale, o.edge_factor)
+                           : graph_read_file(o.file);
 
-    int64_t vertices = (int64_t) 1 << options.scale;
-    int64_t block = (vertices + size - 1) / size, first = rank * block;
-    int64_t count = first >= vertices ? 0 : first + block > vertices ? vertices - first : block;
-    graph_t g = make_graph(&options, block, first, count);
+    uint64_t block = (edges.vertices + (uint64_t) app_size - 1) / (uint64_t) app_size;
+    partition_t p = {edges.vertices, block, (uint64_t) o.limit};
+    graph_t part =
+        graph_make_part(&edges, (uint64_t) app_rank * block, part_size(&p, app_rank), o.triangles);
 
-    MPI_Win_create(g.begin, (MPI_Aint) ((count + 1) * (int64_t) sizeof(int64_t)), sizeof(int64_t),
-                   MPI_INFO_NULL, MPI_COMM_WORLD, &begins);
-    MPI_Win_create(g.neighbour, (MPI_Aint) (g.begin[count] * (int64_t) sizeof(int64_t)),
-                   sizeof(int64_t), MPI_INFO_NULL, MPI_COMM_WORLD, &neighbours);
-    MPI_Win_set_name(begins, "begins");
-    MPI_Win_set_name(neighbours, "neighbours");
-    MPI_Win_lock_all(MPI_MODE_NOCHECK, begins);
-    MPI_Win_lock_all(MPI_MODE_NOCHECK, neighbours);
-
-    MPI_Barrier(MPI_COMM_WORLD);
-    start = MPI_Wtime();
-    work = distributed_run(&g, begins, neighbours);
-    seconds = MPI_Wtime() - start;
-
-    MPI_Win_unlock_all(neighbours);
-    MPI_Win_unlock_all(begins);
-    MPI_Win_free(&neighbours);
-    MPI_Win_free(&begins);
-
-    MPI_Reduce(&work.result.triangles, &total.result.triangles, 2, MPI_UINT64_T, MPI_SUM, 0,
-               MPI_COMM_WORLD);
-    MPI_Reduce(&work.result.lcc, &total.result.lcc, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
-    MPI_Reduce(&work.communication, &total.communication, 1, MPI_DOUBLE, MPI_MAX, 0,
-               MPI_COMM_WORLD);
-    MPI_Reduce(0 == rank ? MPI_IN_PLACE : &seconds, &seconds, 1, MPI_DOUBLE, MPI_MAX, 0,
-               MPI_COMM_WORLD);
-    MPI_Reduce(&work.gets, &total.gets, 1, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
-
-    if (0 == rank) {
-        printf("vertices %lld\nprocesses %d\ngets %llu\n", (long long) vertices, size,
-               (unsigned long long) total.gets);
-        printf("triangles %llu\nchecksum %016llx\nmean_lcc %.12f\n",
-               (unsigned long long) total.result.triangles / 6,
-               (unsigned long long) total.result.checksum, total.result.lcc / (double) vertices);
-        printf("communication_seconds %.6f\ntotal_seconds %.6f\n", total.communication, seconds);
-        if (options.check) {
-            result_t serial = serial_run(&options);
-
-            wrong = serial.triangles != total.result.triangles
-                    || serial.checksum != total.result.checksum;
-            printf("check %s\n", wrong ? "WRONG" : "ok");
-        }
+    app_report_count("vertices", edges.vertices);
+    app_report_count("edges", app_sum(part.begin[part.count]) / (o.triangles ? 1 : 2));
+    app_report_count("processes", (uint64_t) app_size);
+    result_t all = distributed_run(&o, &p, &part);
+    report_result(&o, &all);
+    if (o.check && 0 == app_rank) {
+        result_t serial = serial_run(&edges, &p, o.triangles);
+        right = 0 == memcmp(&serial, &all, sizeof(all));
     }
-    MPI_Bcast(&wrong, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    free_graph(&g);
-    MPI_Finalize();
-    return wrong;
+    graph_free(&part);
+    free(edges.edge);
+    return app_end(o.check, right);
 }
