@@ -1,0 +1,288 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Random lookups in a hash table that is spread over the processes, with MPI one-sided
+ * communication.
+ *
+ *     mpirun -np 2 lookup [--log2-slots=N] [--lookups=N] [--seed=N] [--batch=N] [--fence] [--check]
+ *
+ * The table has 2^log2-slots slots, half of them in use, in buckets of 64 bytes, split by blocks
+ * over the processes.  Each process looks up random keys, one half of which are in the table, and
+ * fetches the bucket where a key should be, and the next one when that is full.  Every key is as
+ * likely as every other: with a table that is much larger than a cache there is nothing to keep.
+ * That is what the program is for: a cache cannot help here, and must not hurt.
+ *
+ * --lookups=N is the number of lookups of each process, --batch=N how many of them are under way
+ * together.  --fence: a fence ends each batch, as in the simplest one-sided programs; otherwise one
+ * epoch of MPI_Win_lock_all and flushes.  --check compares with a serial run on rank 0.
+ *
+ * Plain MPI-3 RMA; knows nothing of any cache.
+ *
+ * What is printed: slots, lookups (of all processes), processes, gets, found, checksum over the
+ * values found, and of the slowest process lookup_seconds and total_seconds (with the making of the
+ * table).
+ */
+
+#include "app.h"
+
+#include <limits.h>
+
+enum { SLOTS = 4 }; /* of a bucket: 64 bytes */
+
+typedef struct {
+    uint64_t key, value; /* value 0: the slot is empty */
+} slot_t;
+
+typedef struct {
+    slot_t slot[SLOTS];
+} bucket_t;
+
+typedef struct {
+    long log2_slots, lookups, seed, batch, fence, check;
+} options_t;
+
+/* The buckets of one process; without a window: all of them, for the serial run. */
+typedef struct {
+    uint64_t buckets, block; /* in all, and in each process (the last ones may have fewer) */
+    uint64_t first, count;   /* mine */
+    uint64_t used;           /* slots of mine */
+    bucket_t *bucket;
+    MPI_Win window;
+} table_t;
+
+/* A lookup under way. */
+typedef struct {
+    uint64_t number, key, at; /* at: the bucket to look into */
+    bucket_t bucket;
+} lookup_t;
+
+typedef struct {
+    uint64_t gets, found, checksum;
+} result_t;
+
+/* The i-th of the keys of a table; each number is another key. */
+static uint64_t key_at(const options_t *o, uint64_t i)
+{
+    return app_random_at((uint64_t) o->seed, i);
+}
+
+/* A key that is too much for its bucket goes to the next one of the same process. */
+static uint64_t next_bucket(const table_t *t, uint64_t at)
+{
+    uint64_t first = at / t->block * t->block;
+    uint64_t end = first + t->block < t->buckets ? first + t->block : t->buckets;
+
+    return at + 1 < end ? at + 1 : first;
+}
+
+static void insert(table_t *t, uint64_t key, uint64_t value)
+{
+    uint64_t at = key % t->buckets;
+
+    if (at - t->first >= t->count) {
+        return;
+    }
+    if (++t->used == t->count * SLOTS) { /* a search ends at an empty slot */
+        app_die("the table is too small for so many processes", "a larger --log2-slots is needed");
+    }
+    for (;; at = next_bucket(t, at)) {
+        for (slot_t *slot = t->bucket[at - t->first].slot, *end = slot + SLOTS; slot < end;
+             ++slot) {
+            if (0 == slot->value) {
+                *slot = (slot_t){key, value};
+                return;
+            }
+        }
+    }
+}
+
+/* Every process makes all keys and keeps those that belong to it. */
+static table_t make_table(const options_t *o, uint64_t rank, uint64_t processes, uint64_t block)
+{
+    table_t t = {.buckets = (UINT64_C(1) << o->log2_slots) / SLOTS, .block = block};
+    uint64_t keys = t.buckets * SLOTS / 2, end = (rank + processes) * block;
+
+    t.first = rank * block < t.buckets ? rank * block : t.buckets;
+    t.count = (end < t.buckets ? end : t.buckets) - t.first;
+    t.bucket = app_allocate(t.count * sizeof(*t.bucket));
+    for (uint64_t i = 0; i < keys; ++i) {
+        insert(&t, key_at(o, i), i + 1);
+    }
+    return t;
+}
+
+/* Looks into the bucket that was fetched.  False: the key may be in the next one. */
+static bool look(const table_t *t, lookup_t *lookup, result_t *result)
+{
+    for (int i = 0; i < SLOTS; ++i) {
+        const slot_t *slot = &lookup->bucket.slot[i];
+
+        if (0 == slot->value) {
+            return true;
+        }
+        if (slot->key == lookup->key) {
+            ++result->found;
+            result->checksum += app_random_at(slot->value, lookup->number);
+            return true;
+        }
+    }
+    lookup->at = next_bucket(t, lookup->at);
+    return false;
+}
+
+/* Another process' bucket is on its way until the next synchronisation. */
+static void fetch(const table_t *t, lookup_t *lookup, result_t *result)
+{
+    if (lookup->at - t->first < t->count) {
+        lookup->bucket = t->bucket[lookup->at - t->first];
+        return;
+    }
+    MPI_Get(&lookup->bucket, sizeof(bucket_t), MPI_BYTE, (int) (lookup->at / t->block),
+            (MPI_Aint) (lookup->at % t->block), sizeof(bucket_t), MPI_BYTE, t->window);
+    ++result->gets;
+}
+
+/* A batch of lookups, until all are done; with fences, until those of all processes are. */
+static void look_up_batch(const options_t *o, const table_t *t, lookup_t *batch, long count,
+                          result_t *result)
+{
+    long more = count;
+
+    while (0 < more) {
+        long left = 0;
+
+        for (long i = 0; i < count; ++i) {
+            fetch(t, &batch[i], result);
+        }
+        if (o->fence) {
+            MPI_Win_fence(MPI_MODE_NOSTORE | MPI_MODE_NOPUT, t->window);
+        } else if (MPI_WIN_NULL != t->window) {
+            MPI_Win_flush_all(t->window);
+        }
+        for (long i = 0; i < count; ++i) {
+            if (!look(t, &batch[i], result)) {
+                batch[left++] = batch[i];
+            }
+        }
+        count = more = left;
+        if (o->fence) {
+            MPI_Allreduce(MPI_IN_PLACE, &more, 1, MPI_LONG, MPI_MAX, MPI_COMM_WORLD);
+        }
+    }
+}
+
+static result_t look_up_all(const options_t *o, const table_t *t, uint64_t rank)
+{
+    lookup_t *batch = app_allocate((size_t) o->batch * sizeof(*batch));
+    uint64_t number = rank * (uint64_t) o->lookups;
+    result_t result = {0, 0, 0};
+
+    for (long done = 0; done < o->lookups; done += o->batch) {
+        long count = o->lookups - done < o->batch ? o->lookups - done : o->batch;
+
+        for (long i = 0; i < count; ++i, ++number) {
+            uint64_t dice = app_random_at(~(uint64_t) o->seed, number);
+            uint64_t key = key_at(o, dice % (t->buckets * SLOTS));
+
+            batch[i] = (lookup_t){.number = number, .key = key, .at = key % t->buckets};
+        }
+        look_up_batch(o, t, batch, count, &result);
+    }
+    free(batch);
+    return result;
+}
+
+/* The lookups of all processes in a table that is here as a whole. */
+static result_t serial_run(const options_t *o, uint64_t block)
+{
+    options_t serial = *o;
+    table_t t = make_table(o, 0, (uint64_t) app_size, block);
+    result_t all = {0, 0, 0};
+
+    serial.fence = 0;
+    t.window = MPI_WIN_NULL;
+    for (int rank = 0; rank < app_size; ++rank) {
+        result_t result = look_up_all(&serial, &t, (uint64_t) rank);
+        all.found += result.found;
+        all.checksum += result.checksum;
+    }
+    free(t.bucket);
+    return all;
+}
+
+static void read_options(int argc, char **argv, options_t *o)
+{
+    const app_number_t numbers[] = {{"log2-slots", &o->log2_slots, 4, 34},
+                                    {"lookups", &o->lookups, 1, LONG_MAX / 65536},
+                                    {"seed", &o->seed, 0, LONG_MAX},
+                                    {"batch", &o->batch, 1, 1000000},
+                                    {"fence", &o->fence, 0, 0},
+                                    {"check", &o->check, 0, 0},
+                                    {NULL, NULL, 0, 0}};
+
+    app_read_arguments(argc, argv, numbers, NULL,
+                       "lookup [--log2-slots=N] [--lookups=N] [--seed=N] [--batch=N] [--fence] "
+                       "[--check]");
+}
+
+/* Collective: makes the window, looks everything up, and reports. */
+static result_t distributed_run(const options_t *o, table_t *t, double start)
+{
+    result_t result, all;
+    double seconds;
+
+    MPI_Win_create(t->bucket, (MPI_Aint) (t->count * sizeof(bucket_t)), sizeof(bucket_t),
+                   MPI_INFO_NULL, MPI_COMM_WORLD, &t->window);
+    MPI_Win_set_name(t->window, "table");
+    if (o->fence) {
+        MPI_Win_fence(MPI_MODE_NOPRECEDE, t->window);
+    } else {
+        MPI_Win_lock_all(MPI_MODE_NOCHECK, t->window);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    seconds = MPI_Wtime();
+    result = look_up_all(o, t, (uint64_t) app_rank);
+    seconds = MPI_Wtime() - seconds;
+    if (o->fence) {
+        MPI_Win_fence(MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOSUCCEED, t->window);
+    } else {
+        MPI_Win_unlock_all(t->window);
+    }
+    MPI_Win_free(&t->window);
+
+    all.gets = app_sum(result.gets);
+    all.found = app_sum(result.found);
+    all.checksum = app_sum(result.checksum);
+    app_report_count("slots", t->buckets * SLOTS);
+    app_report_count("lookups", (uint64_t) o->lookups * (uint64_t) app_size);
+    app_report_count("processes", (uint64_t) app_size);
+    app_report_count("gets", all.gets);
+    app_report_count("found", all.found);
+    app_report_count("checksum", all.checksum);
+    app_report_seconds("lookup_seconds", app_slowest(seconds));
+    app_report_seconds("total_seconds", app_slowest(MPI_Wtime() - start));
+    return all;
+}
+
+int main(int argc, char **argv)
+{
+    options_t o = {22, 100000, 1, 16, 0, 0};
+    bool right = true;
+
+    app_begin(&argc, &argv, MPI_THREAD_SINGLE);
+    read_options(argc, argv, &o);
+
+    double start = MPI_Wtime();
+    uint64_t buckets = (UINT64_C(1) << o.log2_slots) / SLOTS;
+    uint64_t block = (buckets + (uint64_t) app_size - 1) / (uint64_t) app_size;
+    table_t table = make_table(&o, (uint64_t) app_rank, 1, block);
+    result_t all = distributed_run(&o, &table, start);
+
+    if (o.check && 0 == app_rank) {
+        result_t serial = serial_run(&o, block);
+        right = serial.found == all.found && serial.checksum == all.checksum;
+    }
+    free(table.bucket);
+    return app_end(o.check, right);
+}
