@@ -7,6 +7,7 @@
 #
 #   mpi_setup PREFIX|system [COMPONENT_DIR]   sets MPICC MPIRUN MPI_VERSION MPI_SERIES MPI_ENV
 #   mpi_switches WHAT TRANSPORT RANKS [THREADS]  sets SWITCHES (mpirun arguments) and SWITCH_ENV
+#     TRANSPORT: shm, tcp, or an emulated network over shared memory (bench/net): aries, hdr
 #   mpi_launch LIMIT DIR PROGRAM COMMAND...   runs it; sets nothing, returns its exit code, 124 when the limit passed
 # DIR receives stdout, stderr, and for a hang: stacks.
 
@@ -16,7 +17,7 @@ mpi_die() {
 }
 
 mpi_setup() {
-    local where=$1 components=${2:-} default
+    local where=$1 components=${2:-}
     if [[ $where == system ]]; then
         MPICC=$(type -P mpicc.openmpi || type -P mpicc) || mpi_die "no mpicc in PATH (Debian: libopenmpi-dev)"
         MPIRUN=$(type -P mpirun.openmpi || type -P mpirun) || mpi_die "no mpirun in PATH (Debian: openmpi-bin)"
@@ -40,14 +41,43 @@ mpi_setup() {
     fi
     if [[ -n $components ]]; then
         components=$(cd "$components" 2>/dev/null && pwd) || mpi_die "no folder $2"
-        default=$("$MPI_INFO" --path pkglibdir --parsable | sed -n 's/^path:pkglibdir://p')
-        # The value replaces the default path, so the default is named too; 4.1 (all components are DSOs) would not
-        # even find its launcher without it. PMIx reads the same variable and must keep its own.
-        MPI_ENV+=("OMPI_MCA_mca_base_component_path=$components:$default")
-        if [[ $MPI_SERIES != 4.* ]]; then
-            MPI_ENV+=("PMIX_MCA_mca_base_component_path=${default%/*}/pmix")
-        fi
+        mpi_component_path "$components"
+        MPI_ENV+=("${COMPONENT_ENV[@]}")
     fi
+    MPI_WHERE=$where MPI_COMPONENTS=$components MPI_NETEM=''
+}
+
+# Where this Open MPI keeps NAME.
+mpi_path() {
+    "$MPI_INFO" --path "$1" --parsable | sed -n "s/^path:$1://p"
+}
+
+# Sets COMPONENT_ENV, for components in FOLDER[:FOLDER] too. The value replaces the default path, so the default is named;
+# 4.1 (all components are DSOs) would not even find its launcher without it. PMIx reads the same variable and must keep
+# its own.
+mpi_component_path() {
+    local default
+    default=$(mpi_path pkglibdir)
+    COMPONENT_ENV=("OMPI_MCA_mca_base_component_path=$1:$default")
+    if [[ $MPI_SERIES != 4.* ]]; then
+        COMPONENT_ENV+=("PMIX_MCA_mca_base_component_path=${default%/*}/pmix")
+    fi
+}
+
+# The emulated network in the place of osc/ucx: adds to SWITCHES and SWITCH_ENV.
+mpi_emulate() {
+    local what=$1 preset=$2
+    if [[ -z $MPI_NETEM ]]; then
+        MPI_NETEM=$("${BASH_SOURCE[0]%/*}/../../bench/net/build" --mpi="$MPI_WHERE") || exit 2
+    fi
+    mpi_component_path "$MPI_NETEM${MPI_COMPONENTS:+:$MPI_COMPONENTS}"
+    SWITCH_ENV+=("${COMPONENT_ENV[@]}" "UCX_TLS=posix,self")
+    SWITCHES+=(--mca osc_netem_preset "$preset")
+    case +$what+ in
+    *+osc:ucx+*) SWITCHES+=(--mca osc netem) ;;
+    *+osc:cached+*) SWITCHES+=(--mca osc cached --mca osc_cached_inner netem) ;;
+    *) mpi_die "the emulated network $preset is for osc:ucx and osc:cached, not for $what" ;;
+    esac
 }
 
 # Lines that a stock Open MPI prints by itself, as an extended regular expression; empty: none. Never widen it to
@@ -88,7 +118,7 @@ mpi_switches() {
     fi
     for part in ${what//+/ }; do
         case $part in
-        osc:*) SWITCHES+=(--mca osc "${part#osc:}") ;;
+        osc:*) [[ $transport == @(aries|hdr) ]] || SWITCHES+=(--mca osc "${part#osc:}") ;;
         pml:*) pml=${part#pml:} ;;
         none) ;;
         *) mpi_die "unknown --what=$part" ;;
@@ -100,6 +130,7 @@ mpi_switches() {
     case $transport in
     shm) SWITCH_ENV+=("UCX_TLS=posix,self") ;;
     tcp) SWITCH_ENV+=("UCX_TLS=tcp,self") btl=tcp ;;
+    aries | hdr) mpi_emulate "$what" "$transport" ;;
     esac
     SWITCHES+=(--mca pml "$pml" --mca btl "$btl,self")
 }
