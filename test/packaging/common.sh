@@ -1,0 +1,80 @@
+# shellcheck shell=bash disable=SC2034
+# Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Shared by the packaging tests.
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+top=$(cd "$here/../.." && pwd)
+# shellcheck source-path=SCRIPTDIR source=../mpi/launch.sh
+source "$here/../mpi/launch.sh"
+
+passed=0 failed=0 skipped=0
+suite=${0##*/}
+
+# check NAME COMMAND...: its exit code is the result; what it says is shown when it fails
+check() {
+    local name=$1 said
+    shift
+    if said=$("$@" 2>&1); then
+        echo "PASS $suite: $name"
+        passed=$((passed + 1))
+    else
+        echo "FAIL $suite: $name"
+        printf '%s\n' "$said" | tail -n 30 | sed 's/^/    /'
+        failed=$((failed + 1))
+    fi
+}
+
+# skip COUNT NAME REASON
+skip() {
+    echo "SKIP $suite: $2: $3"
+    skipped=$((skipped + $1))
+}
+
+# summary: the last line of a test, and its exit code
+summary() {
+    ((skipped == 0)) || printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+    ((skipped > 0)) || printf '%d passed, %d failed\n' "$passed" "$failed"
+    ((failed == 0))
+}
+
+# make_scratch: a folder for this test, $scratch, removed at its end
+make_scratch() {
+    scratch=$(mktemp -d /tmp/oltest.XXXXXX) || exit 2
+    trap 'rm -rf "$scratch"' EXIT
+    trap 'exit 130' INT TERM
+}
+
+# program_built: $scratch/program of the Open MPI of mpi_setup
+program_built() {
+    "$MPICC" -std=gnu11 -O1 -Wall -o "$scratch/program" "$here/program.c"
+}
+
+# plain_switches: what any user needs to run two processes here, and no choice of components
+plain_switches() {
+    mpi_switches none shm 2
+    plain=(-np 2 --bind-to none --mca mpi_yield_when_idle 1 --mca opal_common_ucx_tls any
+        --mca opal_common_ucx_devices any)
+    if [[ $MPI_SERIES == 4.* ]]; then plain+=(--oversubscribe); else plain+=(--map-by :OVERSUBSCRIBE); fi
+}
+
+# program_says TEXT VARIABLE... -- SWITCH...: two processes of the program end with "right", and print these
+# lines, each of TEXT, to stdout or stderr
+program_says() {
+    local texts=$1 text
+    local -a variables=()
+    shift
+    while [[ $1 != -- ]]; do variables+=("$1") && shift; done
+    shift
+    rm -rf "$scratch/run"
+    mkdir "$scratch/run"
+    mpi_launch 60 "$scratch/run" "$scratch/program" "$MPIRUN" "${plain[@]}" "$@" "$scratch/program" "${variables[@]}" ||
+        { cat "$scratch"/run/std* && return 1; }
+    while IFS= read -r text; do
+        grep -qF -- "$text" "$scratch"/run/std{out,err} && continue
+        printf 'no "%s" in:\n' "$text"
+        cat "$scratch"/run/std*
+        return 1
+    done <<<"right"$'\n'"$texts"
+}
