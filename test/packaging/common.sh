@@ -2,7 +2,7 @@
 # Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Shared by the packaging tests.
+# Shared by the packaging tests: results, and runs of program.c.
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -77,4 +77,36 @@ program_says() {
         cat "$scratch"/run/std*
         return 1
     done <<<"right"$'\n'"$texts"
+}
+
+# options ARGUMENT...: --mpi=PREFIX|system and --component-path=DIR, as test/mpi/run has them
+options() {
+    local arg
+    mpi='' components=''
+    for arg; do
+        case $arg in
+        --mpi=?*) mpi=${arg#*=} ;;
+        --component-path=?*) components=${arg#*=} ;;
+        --help | -h) usage && exit 0 ;;
+        *) mpi_die "unknown option $arg (see --help)" ;;
+        esac
+    done
+    [[ -n $mpi ]] || mpi_die "--mpi=PREFIX|system is needed (see --help)"
+    mpi_setup "$mpi" "$components"
+    mpi_has osc cached && mpi_has pml llamatch ||
+        mpi_die "Open MPI $MPI_VERSION knows no osc/cached and pml/llamatch${components:+ in $components}"
+    plain_switches
+}
+
+# adopt FILE: take over the results that a test of ours wrote to FILE
+adopt() {
+    local last
+    last=$(tail -n 1 "$1")
+    grep -vE '^[0-9]+ passed, [0-9]+ failed' "$1"
+    if [[ $last =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed(,\ ([0-9]+)\ skipped)?$ ]]; then
+        passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2]))
+        skipped=$((skipped + ${BASH_REMATCH[4]:-0}))
+    else
+        check "${1##*/} ended with a count" false
+    fi
 }
