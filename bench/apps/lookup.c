@@ -5,7 +5,8 @@
  * Random lookups in a hash table that is spread over the processes, with MPI one-sided
  * communication.
  *
- *     mpirun -np 2 lookup [--log2-slots=N] [--lookups=N] [--seed=N] [--batch=N] [--fence] [--check]
+ *     mpirun -np 2 lookup [--log2-slots=N] [--lookups=N] [--seed=N] [--batch=N] [--fence]
+ *                         [--allocate] [--check]
  *
  * The table has 2^log2-slots slots, half of them in use, in buckets of 64 bytes, split by blocks
  * over the processes.  Each process looks up random keys, one half of which are in the table, and
@@ -15,7 +16,9 @@
  *
  * --lookups=N is the number of lookups of each process, --batch=N how many of them are under way
  * together.  --fence: a fence ends each batch, as in the simplest one-sided programs; otherwise one
- * epoch of MPI_Win_lock_all and flushes.  --check compares with a serial run on rank 0.
+ * epoch of MPI_Win_lock_all and flushes.  --allocate: the table is in memory from MPI_Win_allocate,
+ * which processes of one node read directly, instead of MPI_Win_create.  --check compares with a
+ * serial run on rank 0.
  *
  * Plain MPI-3 RMA; knows nothing of any cache.
  *
@@ -39,7 +42,7 @@ typedef struct {
 } bucket_t;
 
 typedef struct {
-    long log2_slots, lookups, seed, batch, fence, check;
+    long log2_slots, lookups, seed, batch, fence, allocate, check;
 } options_t;
 
 /* The buckets of one process; without a window: all of them, for the serial run. */
@@ -97,19 +100,28 @@ static void insert(table_t *t, uint64_t key, uint64_t value)
     }
 }
 
-/* Every process makes all keys and keeps those that belong to it. */
-static table_t make_table(const options_t *o, uint64_t rank, uint64_t processes, uint64_t block)
+/* The part of some processes, from rank on, still without memory. */
+static table_t plan_table(const options_t *o, uint64_t rank, uint64_t processes)
 {
-    table_t t = {.buckets = (UINT64_C(1) << o->log2_slots) / SLOTS, .block = block};
-    uint64_t keys = t.buckets * SLOTS / 2, end = (rank + processes) * block;
+    table_t t = {.buckets = (UINT64_C(1) << o->log2_slots) / SLOTS, .window = MPI_WIN_NULL};
+    uint64_t end;
 
-    t.first = rank * block < t.buckets ? rank * block : t.buckets;
+    t.block = (t.buckets + (uint64_t) app_size - 1) / (uint64_t) app_size;
+    end = (rank + processes) * t.block;
+    t.first = rank * t.block < t.buckets ? rank * t.block : t.buckets;
     t.count = (end < t.buckets ? end : t.buckets) - t.first;
-    t.bucket = app_allocate(t.count * sizeof(*t.bucket));
-    for (uint64_t i = 0; i < keys; ++i) {
-        insert(&t, key_at(o, i), i + 1);
-    }
     return t;
+}
+
+/* Every process makes all keys and keeps those that belong to it. */
+static void fill_table(const options_t *o, table_t *t)
+{
+    uint64_t keys = t->buckets * SLOTS / 2;
+
+    memset(t->bucket, 0, t->count * sizeof(*t->bucket));
+    for (uint64_t i = 0; i < keys; ++i) {
+        insert(t, key_at(o, i), i + 1);
+    }
 }
 
 /* Looks into the bucket that was fetched.  False: the key may be in the next one. */
@@ -194,14 +206,15 @@ static result_t look_up_all(const options_t *o, const table_t *t, uint64_t rank)
 }
 
 /* The lookups of all processes in a table that is here as a whole. */
-static result_t serial_run(const options_t *o, uint64_t block)
+static result_t serial_run(const options_t *o)
 {
     options_t serial = *o;
-    table_t t = make_table(o, 0, (uint64_t) app_size, block);
+    table_t t = plan_table(o, 0, (uint64_t) app_size);
     result_t all = {0, 0, 0};
 
     serial.fence = 0;
-    t.window = MPI_WIN_NULL;
+    t.bucket = app_allocate(t.count * sizeof(*t.bucket));
+    fill_table(o, &t);
     for (int rank = 0; rank < app_size; ++rank) {
         result_t result = look_up_all(&serial, &t, (uint64_t) rank);
         all.found += result.found;
@@ -218,27 +231,45 @@ static void read_options(int argc, char **argv, options_t *o)
                                     {"seed", &o->seed, 0, LONG_MAX},
                                     {"batch", &o->batch, 1, 1000000},
                                     {"fence", &o->fence, 0, 0},
+                                    {"allocate", &o->allocate, 0, 0},
                                     {"check", &o->check, 0, 0},
                                     {NULL, NULL, 0, 0}};
 
     app_read_arguments(argc, argv, numbers, NULL,
                        "lookup [--log2-slots=N] [--lookups=N] [--seed=N] [--batch=N] [--fence] "
-                       "[--check]");
+                       "[--allocate] [--check]");
 }
 
-/* Collective: makes the window, looks everything up, and reports. */
-static result_t distributed_run(const options_t *o, table_t *t, double start)
+/* Collective: the memory of the table and its window. */
+static void expose_table(const options_t *o, table_t *t)
 {
-    result_t result, all;
-    double seconds;
+    MPI_Aint bytes = (MPI_Aint) (t->count * sizeof(bucket_t));
 
-    MPI_Win_create(t->bucket, (MPI_Aint) (t->count * sizeof(bucket_t)), sizeof(bucket_t),
-                   MPI_INFO_NULL, MPI_COMM_WORLD, &t->window);
+    if (o->allocate) {
+        MPI_Win_allocate(bytes, sizeof(bucket_t), MPI_INFO_NULL, MPI_COMM_WORLD, &t->bucket,
+                         &t->window);
+    } else {
+        t->bucket = app_allocate((size_t) bytes);
+        MPI_Win_create(t->bucket, bytes, sizeof(bucket_t), MPI_INFO_NULL, MPI_COMM_WORLD,
+                       &t->window);
+    }
     MPI_Win_set_name(t->window, "table");
+}
+
+/* Collective: makes the table, looks everything up, and reports. */
+static result_t distributed_run(const options_t *o)
+{
+    double start = MPI_Wtime(), seconds;
+    table_t table = plan_table(o, (uint64_t) app_rank, 1), *t = &table;
+    result_t result, all;
+
+    expose_table(o, t);
+    fill_table(o, t);
     if (o->fence) {
         MPI_Win_fence(MPI_MODE_NOPRECEDE, t->window);
     } else {
         MPI_Win_lock_all(MPI_MODE_NOCHECK, t->window);
+        MPI_Win_sync(t->window); /* what was stored is there for the others */
     }
     MPI_Barrier(MPI_COMM_WORLD);
     seconds = MPI_Wtime();
@@ -250,6 +281,9 @@ static result_t distributed_run(const options_t *o, table_t *t, double start)
         MPI_Win_unlock_all(t->window);
     }
     MPI_Win_free(&t->window);
+    if (!o->allocate) {
+        free(t->bucket);
+    }
 
     all.gets = app_sum(result.gets);
     all.found = app_sum(result.found);
@@ -267,22 +301,16 @@ static result_t distributed_run(const options_t *o, table_t *t, double start)
 
 int main(int argc, char **argv)
 {
-    options_t o = {22, 100000, 1, 16, 0, 0};
+    options_t o = {22, 100000, 1, 16, 0, 0, 0};
     bool right = true;
 
     app_begin(&argc, &argv, MPI_THREAD_SINGLE);
     read_options(argc, argv, &o);
 
-    double start = MPI_Wtime();
-    uint64_t buckets = (UINT64_C(1) << o.log2_slots) / SLOTS;
-    uint64_t block = (buckets + (uint64_t) app_size - 1) / (uint64_t) app_size;
-    table_t table = make_table(&o, (uint64_t) app_rank, 1, block);
-    result_t all = distributed_run(&o, &table, start);
-
+    result_t all = distributed_run(&o);
     if (o.check && 0 == app_rank) {
-        result_t serial = serial_run(&o, block);
+        result_t serial = serial_run(&o);
         right = serial.found == all.found && serial.checksum == all.checksum;
     }
-    free(table.bucket);
     return app_end(o.check, right);
 }
