@@ -4,12 +4,8 @@
  * that take turns, medians with 95 % confidence intervals, and the counters of a window.
  *
  * Rank 0 is the origin and measures; rank 1 is the target and waits in MPI_Recv, where it makes
- * progress.  Output, on stdout of rank 0, one line per result, separated by tabs:
- *
- *     benchmark case bytes quantity unit median low high samples
- *
- * The median of paired differences and ratios is taken round by round, so that what disturbs both
- * subjects of a round cancels.  Intervals come from order statistics (no distribution is assumed).
+ * progress.  Rank 0 prints the results (results.h).  The median of paired differences and ratios is
+ * taken round by round, so that what disturbs both subjects of a round cancels.
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -17,24 +13,18 @@
 #ifndef OMPI_LOCALITY_MICRO_H
 #define OMPI_LOCALITY_MICRO_H
 
-#include <math.h>
+#include "results.h"
+
 #include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
-#define MICRO_UNUSED __attribute__((unused))
 #define MICRO_ORIGIN 0
 #define MICRO_TARGET 1
 #define MICRO_BATCH_NS 100000.0 /* long enough for the clock, short enough for a time slice */
 
 static int micro_rank;
-static int micro_argc;
-static char **micro_argv;
 static MPI_T_pvar_session micro_session;
 
 #define OK(call)                                                              \
@@ -44,14 +34,6 @@ static MPI_T_pvar_session micro_session;
             MPI_Abort(MPI_COMM_WORLD, 1);                                     \
         }                                                                     \
     } while (0)
-
-MICRO_UNUSED static double micro_now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double) t.tv_sec * 1e9 + (double) t.tv_nsec;
-}
 
 MICRO_UNUSED static void *micro_memory(size_t bytes)
 {
@@ -63,28 +45,6 @@ MICRO_UNUSED static void *micro_memory(size_t bytes)
     }
     memset(memory, 0, bytes);
     return memory;
-}
-
-/* Value of the argument --NAME=VALUE. */
-MICRO_UNUSED static const char *micro_option(const char *name, const char *otherwise)
-{
-    size_t length = strlen(name);
-
-    for (int i = 1; i < micro_argc; ++i) {
-        const char *argument = micro_argv[i];
-        if (0 == strncmp(argument, "--", 2) && 0 == strncmp(argument + 2, name, length)
-            && '=' == argument[2 + length]) {
-            return argument + 3 + length;
-        }
-    }
-    return otherwise;
-}
-
-MICRO_UNUSED static long micro_number(const char *name, long otherwise)
-{
-    const char *text = micro_option(name, NULL);
-
-    return NULL == text ? otherwise : strtol(text, NULL, 10);
 }
 
 /* For any number of processes; they may give another thread level than MPI_THREAD_SINGLE. */
@@ -344,80 +304,6 @@ MICRO_UNUSED static void micro_interleave(struct micro_subject *subjects, int co
             s->ns[round] = micro_time_batch(s, s->batch) / (double) s->batch;
         }
     }
-}
-
-/* Results */
-
-static int micro_compare(const void *a, const void *b)
-{
-    double x = *(const double *) a, y = *(const double *) b;
-
-    return (x > y) - (x < y);
-}
-
-struct micro_result {
-    double median, low, high;
-};
-
-MICRO_UNUSED static struct micro_result micro_median(const double *values, long n)
-{
-    double *sorted = malloc((size_t) n * sizeof(double));
-    double half = 0.98 * sqrt((double) n); /* 1.96 standard deviations of a binomial, over two */
-    long low = (long) floor((double) n / 2 - half) - 1, high = (long) ceil((double) n / 2 + half);
-    struct micro_result r;
-
-    memcpy(sorted, values, (size_t) n * sizeof(double));
-    qsort(sorted, (size_t) n, sizeof(double), micro_compare);
-    r.median = (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
-    r.low = sorted[low < 0 ? 0 : low];
-    r.high = sorted[high >= n ? n - 1 : high];
-    free(sorted);
-    return r;
-}
-
-MICRO_UNUSED static void micro_print(const char *benchmark, const char *what, size_t bytes,
-                                     const char *quantity, const char *unit, const double *values,
-                                     long n)
-{
-    struct micro_result r = micro_median(values, n);
-
-    printf("%s\t%s\t%zu\t%s\t%s\t%.6g\t%.6g\t%.6g\t%ld\n", benchmark, what, bytes, quantity, unit,
-           r.median, r.low, r.high, n);
-}
-
-MICRO_UNUSED static void micro_print_one(const char *benchmark, const char *what, size_t bytes,
-                                         const char *quantity, const char *unit, double value)
-{
-    if (!isnan(value)) {
-        micro_print(benchmark, what, bytes, quantity, unit, &value, 1);
-    }
-}
-
-/* Round by round: factor * a + offset, over or minus b. */
-MICRO_UNUSED static void micro_print_ratio(const char *benchmark, const char *what, size_t bytes,
-                                           const char *quantity, const double *a, const double *b,
-                                           double factor, double offset, long n)
-{
-    double *ratio = malloc((size_t) n * sizeof(double));
-
-    for (long i = 0; i < n; ++i) {
-        ratio[i] = a[i] / (factor * b[i] + offset);
-    }
-    micro_print(benchmark, what, bytes, quantity, "x", ratio, n);
-    free(ratio);
-}
-
-MICRO_UNUSED static void micro_print_difference(const char *benchmark, const char *what,
-                                                size_t bytes, const char *quantity, const double *a,
-                                                const double *b, long n)
-{
-    double *difference = malloc((size_t) n * sizeof(double));
-
-    for (long i = 0; i < n; ++i) {
-        difference[i] = a[i] - b[i];
-    }
-    micro_print(benchmark, what, bytes, quantity, "ns", difference, n);
-    free(difference);
 }
 
 #endif

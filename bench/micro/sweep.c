@@ -27,6 +27,7 @@
  *     shift   100,000: half of them any of 10,000 gets of 64 B, then any of 200 of 4 KiB; in 1 MiB
  */
 #include "osc_cached_cache.h"
+#include "paper.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -40,11 +41,6 @@
 static int seeds = 5;
 static bool admission;
 static char buffer[MAX_BYTES];
-
-static double uniform(uint64_t *state) /* splitmix64 */
-{
-    return (double) (osc_cached_key_mix(*state += UINT64_C(0x9e3779b97f4a7c15)) >> 11) * 0x1p-53;
-}
 
 static double now_ns(clockid_t clock)
 {
@@ -82,18 +78,14 @@ static int draw(workload_t workload, long i, long num_gets, uint64_t *random)
 
     switch (workload) {
     case PAPER:
-        do {
-            x = sqrt(-2 * log(1 - uniform(random))) * cos(2 * acos(-1) * uniform(random));
-            x = floor(n / 2. + x * n / 4.);
-        } while (x < 0 || x >= n);
-        return (int) x;
+        return paper_draw(n, random);
     case ZIPF:
     case SPARSE:
-        return (int) pow(n, uniform(random)) - 1; /* density 1/i */
+        return (int) pow(n, paper_uniform(random)) - 1; /* density 1/i */
     case PHASES:
-        return (int) (uniform(random) * (0 == i / 10000 % 2 ? n : 500));
+        return (int) (paper_uniform(random) * (0 == i / 10000 % 2 ? n : 500));
     case SHIFT:
-        x = uniform(random);
+        x = paper_uniform(random);
         return (int) (i < num_gets / 2 ? 200 + x * (n - 200) : x * 200);
     default:
         return (int) (i % n);
@@ -193,8 +185,8 @@ static void run_once(workload_t workload, long num_gets, const osc_cached_config
     double all_bytes = 0, cpu;
 
     for (int i = 0; i < different; ++i) {
-        bytes[i] =
-            (size_t) 1 << (workloads[workload].min_exponent + (int) (uniform(&random) * exponents));
+        bytes[i] = (size_t) 1 << (workloads[workload].min_exponent
+                                  + (int) (paper_uniform(&random) * exponents));
         bytes[i] = (SHIFT == workload && i < 200) ? 4096 : bytes[i];
     }
     config.seed = seed;
