@@ -18,7 +18,7 @@
  *     start, wait           L + o after osc/ucx has the message
  *     to the process itself nothing
  *
- * Faults, for tests: see netem_params() in netem_component.c.
+ * Faults, for tests: see the parameters in netem_component.c.
  */
 
 #ifndef NETEM_H
@@ -41,12 +41,12 @@ BEGIN_C_DECLS
 /** The parameters as they are in force. */
 typedef struct {
     netem_network_t network;
-    double delay;      /**< ns, at the most, that an operation is complete later */
-    double fail_get;   /**< which one */
-    double fail_flush; /**< which one */
-    double seed;
-    bool reorder;
-    bool stats;
+    uint64_t delay;      /**< ns, at the most, that an operation is complete later */
+    uint64_t reorder;    /**< or 0 */
+    uint64_t fail_get;   /**< which one */
+    uint64_t fail_flush; /**< which one */
+    uint64_t seed;
+    uint64_t stats;  /**< or 0 */
     char label[160]; /**< for the user */
 } netem_settings_t;
 

@@ -59,50 +59,59 @@ static const char file[] = "help-mpi-osc-netem.txt";
 static char *preset_name = NULL;
 static int job_rank = -1;
 
+enum { BILLION = 1000000000 };
+
 /* The numbers.  Strings to Open MPI, which takes "12x" for 12; without a value, the preset's. */
 static struct {
     const char *name;
-    double *setting;
-    double most;
+    uint64_t *setting;
+    uint64_t most;
     const char *help;
     char *text;
 } numbers[] = {
-    {"latency", &netem_settings.network.latency, 1e9,
+    {"latency", &netem_settings.network.latency, BILLION,
      "L: nanoseconds of a message from one NIC to the other (default: the preset's)", NULL},
-    {"overhead", &netem_settings.network.overhead, 1e9,
+    {"overhead", &netem_settings.network.overhead, BILLION,
      "o: nanoseconds of the processor for each operation (default: the preset's)", NULL},
-    {"gap", &netem_settings.network.gap, 1e9,
+    {"gap", &netem_settings.network.gap, BILLION,
      "g: nanoseconds between two messages of a NIC (default: the preset's)", NULL},
-    {"bandwidth", &netem_settings.network.bandwidth, 1e9,
+    {"bandwidth", &netem_settings.network.bandwidth, BILLION,
      "1 / G: megabytes (10^6) per second of a NIC; 0: no limit (default: the preset's)", NULL},
-    {"delay", &netem_settings.delay, 1e9,
+    {"delay", &netem_settings.delay, BILLION,
      "Fault: each operation is complete up to this many nanoseconds later, at random (default: 0)",
      NULL},
-    {"fail_get", &netem_settings.fail_get, 0x1p53,
+    {"reorder", &netem_settings.reorder, 1,
+     "Fault: 1: the data of a get comes at the synchronisation that completes it, not before, and "
+     "in "
+     "another order than issued (default: 0)",
+     NULL},
+    {"fail_get", &netem_settings.fail_get, UINT32_MAX,
      "Fault: this MPI_Get or MPI_Rget of each process, counted from 1, returns an error; 0: none "
      "(default: 0)",
      NULL},
-    {"fail_flush", &netem_settings.fail_flush, 0x1p53,
+    {"fail_flush", &netem_settings.fail_flush, UINT32_MAX,
      "Fault: this flush of each process (MPI_Win_flush, _flush_all, _flush_local, "
      "_flush_local_all), counted from 1, returns an error and completes nothing; 0: none "
      "(default: 0)",
      NULL},
-    {"seed", &netem_settings.seed, 0x1p53, "Seed of what is random (default: 0)", NULL},
+    {"seed", &netem_settings.seed, UINT32_MAX, "Seed of what is random (default: 0)", NULL},
+    {"stats", &netem_settings.stats, 1,
+     "1: print what each process did over the emulated network on stderr at its end (default: 0)",
+     NULL},
 };
 
 enum { NUMBERS = sizeof(numbers) / sizeof(numbers[0]) };
 
-static int register_variable(const char *name, const char *help, mca_base_var_type_t type,
-                             void *storage)
+static void register_text(const char *name, const char *help, char **storage)
 {
-    return mca_base_component_var_register(&mca_osc_netem_component.osc_version, name, help, type,
-                                           NULL, 0, 0, OPAL_INFO_LVL_3, MCA_BASE_VAR_SCOPE_READONLY,
-                                           storage);
+    (void) mca_base_component_var_register(&mca_osc_netem_component.osc_version, name, help,
+                                           MCA_BASE_VAR_TYPE_STRING, NULL, 0, 0, OPAL_INFO_LVL_3,
+                                           MCA_BASE_VAR_SCOPE_READONLY, storage);
 }
 
-static int register_counter(const char *name, const char *help, unsigned long *counter)
+static void register_counter(const char *name, const char *help, unsigned long *counter)
 {
-    return mca_base_component_pvar_register(
+    (void) mca_base_component_pvar_register(
         &mca_osc_netem_component.osc_version, name, help, OPAL_INFO_LVL_4,
         MCA_BASE_PVAR_CLASS_COUNTER, MCA_BASE_VAR_TYPE_UNSIGNED_LONG, NULL,
         MCA_BASE_VAR_BIND_NO_OBJECT, MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS,
@@ -113,44 +122,34 @@ static int component_register(void)
 {
     (void) opal_show_help_add_dir(NETEM_HELP_DIR);
     preset_name = "aries";
-    (void) register_variable("preset",
-                             "Network whose numbers are used where no other is given: aries (Cray "
-                             "XC), hdr (InfiniBand HDR) or none (default: aries)",
-                             MCA_BASE_VAR_TYPE_STRING, &preset_name);
+    register_text("preset",
+                  "Network whose numbers are used where no other is given: aries (Cray XC), hdr "
+                  "(InfiniBand HDR) or none (default: aries)",
+                  &preset_name);
     for (int i = 0; i < NUMBERS; ++i) {
         numbers[i].text = NULL;
-        (void) register_variable(numbers[i].name, numbers[i].help, MCA_BASE_VAR_TYPE_STRING,
-                                 &numbers[i].text);
+        register_text(numbers[i].name, numbers[i].help, &numbers[i].text);
     }
-    netem_settings.reorder = netem_settings.stats = false;
-    (void) register_variable("reorder",
-                             "Fault: the data of a get comes at the synchronisation that completes "
-                             "it, not before, and in another order than issued (default: false)",
-                             MCA_BASE_VAR_TYPE_BOOL, &netem_settings.reorder);
-    (void) register_variable("stats",
-                             "Print what each process did over the emulated network on stderr at "
-                             "its end (default: false)",
-                             MCA_BASE_VAR_TYPE_BOOL, &netem_settings.stats);
-    (void) register_counter("operations", "Operations over the emulated network",
-                            &netem_counts.operations);
-    (void) register_counter("bytes", "Bytes of these operations", &netem_counts.bytes);
-    (void) register_counter("waited_ns",
-                            "Nanoseconds that synchronisations waited for the emulated network",
-                            &netem_counts.waited_ns);
+    register_counter("operations", "Operations over the emulated network",
+                     &netem_counts.operations);
+    register_counter("bytes", "Bytes of these operations", &netem_counts.bytes);
+    register_counter("waited_ns",
+                     "Nanoseconds that synchronisations waited for the emulated network",
+                     &netem_counts.waited_ns);
     return OMPI_SUCCESS;
 }
 
-static bool read_number(const char *text, double most, double *value)
+static bool read_number(const char *text, uint64_t most, uint64_t *value)
 {
-    char *end;
-    double read;
+    enum { DIGITS = 10 };
+    uint64_t read;
 
-    /* strtod takes more: signs, white space, "inf", "nan", "0x" */
-    if (0 == strlen(text) || strlen(text) != strspn(text, "0123456789.")) {
+    /* strtoull takes more: signs, white space, more than there is */
+    if (0 == strlen(text) || DIGITS < strlen(text) || strlen(text) != strspn(text, "0123456789")) {
         return false;
     }
-    read = strtod(text, &end);
-    if ('\0' != *end || most < read) {
+    read = strtoull(text, NULL, 10);
+    if (most < read) {
         return false;
     }
     *value = read;
@@ -177,18 +176,19 @@ static bool read_settings(void)
         if (!read_number(numbers[i].text, numbers[i].most, numbers[i].setting)) {
             char allowed[64];
 
-            snprintf(allowed, sizeof(allowed), "a number from 0 to %.0f", numbers[i].most);
+            snprintf(allowed, sizeof(allowed), "whole numbers from 0 to %lu",
+                     (unsigned long) numbers[i].most);
             opal_show_help(file, "bad-value", true, opal_process_info.nodename, numbers[i].name,
                            numbers[i].text, allowed);
             return false;
         }
-        changed = true;
+        changed = changed || numbers[i].setting != &netem_settings.stats;
     }
-    changed = changed || netem_settings.reorder;
     snprintf(netem_settings.label, sizeof(netem_settings.label),
-             "emulated network: %s%s (L=%.0f ns, o=%.0f ns, g=%.0f ns, G=%.3f ns/B)", preset->name,
-             changed ? ", changed" : "", network->latency, network->overhead, network->gap,
-             (0 < network->bandwidth) ? 1000 / network->bandwidth : 0);
+             "emulated network: %s%s (L=%lu ns, o=%lu ns, g=%lu ns, G=%.3f ns/B)", preset->name,
+             changed ? ", changed" : "", (unsigned long) network->latency,
+             (unsigned long) network->overhead, (unsigned long) network->gap,
+             (0 < network->bandwidth) ? 1000.0 / (double) network->bandwidth : 0);
     return true;
 }
 
@@ -211,7 +211,7 @@ static int component_init(bool enable_progress_threads, bool enable_mpi_threads)
 
 static int component_finalize(void)
 {
-    if (netem_settings.stats) {
+    if (0 < netem_settings.stats) {
         opal_output(0, "osc/netem: rank %d %s: operations %lu, bytes %lu, waited %lu ns", job_rank,
                     netem_settings.label, netem_counts.operations, netem_counts.bytes,
                     netem_counts.waited_ns);

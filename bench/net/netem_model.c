@@ -47,25 +47,22 @@ static uint64_t later(uint64_t a, uint64_t b)
 /* (k - 1) G */
 static uint64_t stream(const netem_network_t *network, size_t bytes)
 {
-    return (0 < bytes && 0 < network->bandwidth)
-               ? (uint64_t) ((double) (bytes - 1) * 1000 / network->bandwidth)
-               : 0;
+    return (0 < bytes && 0 < network->bandwidth) ? (bytes - 1) * 1000 / network->bandwidth : 0;
 }
 
 netem_times_t netem_model_operation(const netem_network_t *network, netem_nic_t *nic,
                                     uint64_t called, size_t sent, size_t fetched, bool fetches)
 {
-    uint64_t latency = (uint64_t) network->latency, gap = (uint64_t) network->gap;
-    uint64_t leave = later(called + (uint64_t) network->overhead, nic->send_again);
+    uint64_t leave = later(called + network->overhead, nic->send_again);
     netem_times_t times;
 
     times.origin = leave + stream(network, sent);
-    nic->send_again = times.origin + gap;
-    times.target = times.origin + 2 * latency;
+    nic->send_again = times.origin + network->gap;
+    times.target = times.origin + 2 * network->latency;
     if (fetches) {
         times.target = later(times.target, nic->receive_again) + stream(network, fetched);
         times.origin = times.target;
-        nic->receive_again = times.target + gap;
+        nic->receive_again = times.target + network->gap;
     }
     return times;
 }
@@ -75,7 +72,7 @@ uint64_t netem_model_barrier(const netem_network_t *network, int processes)
     uint64_t ns = 0;
 
     for (int64_t reached = 1; reached < processes; reached *= 2) {
-        ns += (uint64_t) (2 * network->overhead + network->latency);
+        ns += 2 * network->overhead + network->latency;
     }
     return ns;
 }

@@ -38,10 +38,10 @@
 #include <stdint.h>
 
 typedef struct {
-    double latency;   /**< L, ns */
-    double overhead;  /**< o, ns */
-    double gap;       /**< g, ns */
-    double bandwidth; /**< 1 / G, megabytes (10^6) per second; 0: G is 0 */
+    uint64_t latency;   /**< L, ns */
+    uint64_t overhead;  /**< o, ns */
+    uint64_t gap;       /**< g, ns */
+    uint64_t bandwidth; /**< 1 / G, megabytes (10^6) per second; 0: G is 0 */
 } netem_network_t;
 
 /** The NIC of this process; all 0 at the start. */

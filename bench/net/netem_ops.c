@@ -47,7 +47,7 @@ static size_t operand_of(const struct ompi_op_t *op, int count, const ompi_datat
 static void issued(netem_window_t *window, int target, uint64_t called, traffic_t traffic,
                    netem_held_t *held, ompi_request_t **request)
 {
-    uint64_t busy = called + (uint64_t) netem_settings.network.overhead;
+    uint64_t busy = called + netem_settings.network.overhead;
     netem_times_t times;
 
     netem_lock();
@@ -147,7 +147,7 @@ static bool this_get_fails(void)
     bool fails;
 
     netem_lock();
-    fails = ++gets == (uint64_t) netem_settings.fail_get;
+    fails = ++gets == netem_settings.fail_get;
     netem_unlock();
     return fails;
 }
@@ -165,7 +165,7 @@ static int fetch(void *origin_addr, int origin_count, ompi_datatype_t *origin_dt
     if (this_get_fails()) {
         return OMPI_ERROR;
     }
-    if (netem_settings.reorder && target != window->rank) {
+    if (0 < netem_settings.reorder && target != window->rank) {
         held = netem_hold_begin(origin_addr, origin_count, origin_dt, target);
         origin_addr = (NULL == held) ? origin_addr : held->data;
     }

@@ -68,7 +68,7 @@ static netem_request_t *next_complete(uint64_t now)
 {
     opal_list_item_t *item, *end;
     netem_request_t *request;
-    bool newest = netem_settings.reorder;
+    bool newest = 0 < netem_settings.reorder;
 
     netem_lock();
     end = opal_list_get_end(&pending);

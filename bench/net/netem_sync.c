@@ -83,7 +83,7 @@ int netem_sync_fence(int mpi_assert, ompi_win_t *win)
     int ret;
 
     netem_wait_until(moment.all.target);
-    if (netem_settings.reorder) {
+    if (0 < netem_settings.reorder) {
         /* between two of them nobody may write yet */
         ret = window->inner.osc_fence(mpi_assert & ~MPI_MODE_NOSUCCEED, win);
         if (OMPI_SUCCESS != ret) {
@@ -102,9 +102,8 @@ int netem_sync_fence(int mpi_assert, ompi_win_t *win)
 /* A message of another process has arrived at the real NIC. */
 static void receive(void)
 {
-    netem_wait_until(
-        netem_now()
-        + (uint64_t) (netem_settings.network.latency + netem_settings.network.overhead));
+    netem_wait_until(netem_now() + netem_settings.network.latency
+                     + netem_settings.network.overhead);
 }
 
 int netem_sync_start(ompi_group_t *group, int mpi_assert, ompi_win_t *win)
@@ -200,7 +199,7 @@ static bool this_flush_fails(void)
     bool fails;
 
     netem_lock();
-    fails = ++flushes == (uint64_t) netem_settings.fail_flush;
+    fails = ++flushes == netem_settings.fail_flush;
     netem_unlock();
     return fails;
 }

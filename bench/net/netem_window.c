@@ -75,7 +75,7 @@ uint64_t netem_random(void)
     static uint64_t state = 0;
 
     if (0 == state) {
-        state = ((uint64_t) netem_settings.seed + 1) * 0x9e3779b97f4a7c15;
+        state = (netem_settings.seed + 1) * 0x9e3779b97f4a7c15;
     }
     /* xorshift64 */
     state ^= state << 13;
@@ -97,7 +97,7 @@ netem_times_t netem_window_operation(netem_window_t *window, int target, uint64_
         netem_model_operation(&netem_settings.network, &nic, called, sent, fetched, fetches);
 
     if (0 < netem_settings.delay) {
-        uint64_t delay = netem_random() % ((uint64_t) netem_settings.delay + 1);
+        uint64_t delay = netem_random() % (netem_settings.delay + 1);
 
         times.origin += delay;
         times.target += delay;
@@ -110,6 +110,19 @@ netem_times_t netem_window_operation(netem_window_t *window, int target, uint64_
     return times;
 }
 
+/* This is no idle time: a call of sched_yield would take half of what a get does. */
+static void set_waiting(bool begins)
+{
+    static int waiting = 0; /* threads */
+    static bool yields;
+
+    if (begins && 1 == ++waiting) {
+        yields = opal_progress_set_yield_when_idle(false);
+    } else if (!begins && 0 == --waiting) {
+        (void) opal_progress_set_yield_when_idle(yields);
+    }
+}
+
 void netem_wait_until(uint64_t due)
 {
     uint64_t begin = netem_now(), now = begin;
@@ -117,11 +130,15 @@ void netem_wait_until(uint64_t due)
     if (due <= now) {
         return;
     }
+    netem_lock();
+    set_waiting(true);
+    netem_unlock();
     while (now < due) {
         opal_progress();
         now = netem_now();
     }
     netem_lock();
+    set_waiting(false);
     netem_counts.waited_ns += now - begin;
     netem_unlock();
 }
