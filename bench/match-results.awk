@@ -5,48 +5,21 @@
 # the rounds with 95 % confidence intervals; ratios and differences are taken round by round. "ob1/x latency" is ob1's
 # latency over the subject's: above 1, the subject is faster.
 #
-#   awk -F'\t' -v OFS='\t' -v openmpi=VERSION -f match-results.awk match-targets.tsv raw.tsv
+#   awk -F'\t' -v OFS='\t' -v openmpi=VERSION -f statistics.awk -f match-results.awk match-targets.tsv raw.tsv
 
-function matches(pattern, text) {
-    gsub(/[.+()\/]/, "\\\\&", pattern)
-    gsub(/\*/, ".*", pattern)
-    return text ~ "^(" pattern ")$"
-}
-
-# Sets median, low, high and samples; intervals from order statistics, as in micro.h.
-function statistics(list,    n, sorted, i, j, number, half, first, last) {
-    n = split(list, sorted, " ")
-    for (i = 2; i <= n; ++i) {
-        number = sorted[i]
-        for (j = i - 1; j > 0 && sorted[j] + 0 > number + 0; --j) {
-            sorted[j + 1] = sorted[j]
-        }
-        sorted[j + 1] = number
-    }
-    half = 0.98 * sqrt(n)
-    first = int(n / 2 - half)
-    last = int(n / 2 + half + 0.999999) + 1
-    samples = n
-    median = (sorted[int((n + 1) / 2)] + sorted[int(n / 2) + 1]) / 2
-    low = sorted[first < 1 ? 1 : first]
-    high = sorted[last > n ? n : last]
-}
-
-# The last target that fits, and whether it is met; "?": the target is inside of the interval.
-function judge(subject, at, quantity,    field, want, t, i, verdict, met) {
+# The last target that fits, and whether it is met.
+function judge(subject, at, quantity,    field, want, t, i, found) {
     split(openmpi OFS subject OFS at OFS quantity, field, OFS)
-    verdict = "-" OFS "-"
+    found = "-" OFS "-"
     for (t = 1; t <= targets; ++t) {
         split(target[t], want, "\t")
         for (i = 1; i <= 6 && matches(want[i], field[i]); ++i) {
         }
         if (i > 6) {
-            met = want[7] == "<=" ? median <= want[8] + 0 : median >= want[8] + 0
-            verdict = want[7] " " want[8] OFS (met ? "met" : "missed") \
-                (low < want[8] + 0 && want[8] + 0 < high ? "?" : "")
+            found = want[7] " " want[8] OFS verdict(median, low, high, want[7], want[8] + 0)
         }
     }
-    return verdict
+    return found
 }
 
 function report(subject, at, quantity, unit, list) {

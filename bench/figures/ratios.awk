@@ -1,0 +1,34 @@
+# Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# For the report: the ratios of a figure (unit x) as Markdown tables, a column per x, with their 95 % intervals.
+#
+#   awk -F'\t' -v axis=LABEL -f statistics.awk -f ratios.awk NAME.tsv
+
+FNR == 1 || $6 != "x" { next }
+{
+    row = $5 "\t" $2 "\t" $3
+    if (!($5 in known)) { known[$5]; quantity[++quantities] = $5 }
+    if (!(row in rows)) { rows[row]; order[++count] = row }
+    if (!(($5, $4) in seen)) { seen[$5, $4]; x[$5, ++columns[$5]] = $4 }
+    cell[row, $4] = brief($7) ($10 > 1 ? " [" brief($8) ", " brief($9) "]" : "")
+}
+END {
+    for (q = 1; q <= quantities; ++q) {
+        name = quantity[q]
+        head = "| " name " | |"
+        rule = "| --- | --- |"
+        for (c = 1; c <= columns[name]; ++c) {
+            head = head " " (x[name, c] == "-" ? "" : (c == 1 && axis != "" ? axis " " : "") x[name, c]) " |"
+            rule = rule " --- |"
+        }
+        print "\n" head "\n" rule
+        for (i = 1; i <= count; ++i) {
+            split(order[i], part, "\t")
+            if (part[1] != name) continue
+            line = "| " part[2] " | " part[3] " |"
+            for (c = 1; c <= columns[name]; ++c) line = line " " cell[order[i], x[name, c]] " |"
+            print line
+        }
+    }
+}
