@@ -82,8 +82,7 @@ static struct {
      NULL},
     {"reorder", &netem_settings.reorder, 1,
      "Fault: 1: the data of a get comes at the synchronisation that completes it, not before, and "
-     "in "
-     "another order than issued (default: 0)",
+     "in another order than issued (default: 0)",
      NULL},
     {"fail_get", &netem_settings.fail_get, UINT32_MAX,
      "Fault: this MPI_Get or MPI_Rget of each process, counted from 1, returns an error; 0: none "

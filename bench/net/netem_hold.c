@@ -84,6 +84,9 @@ void netem_hold_deliver(netem_window_t *window, int target, uint64_t sequence)
     netem_held_t *held, *next;
     opal_list_t shuffled;
 
+    if (0 == netem_settings.reorder) {
+        return;
+    }
     OBJ_CONSTRUCT(&shuffled, opal_list_t);
     netem_lock();
     OPAL_LIST_FOREACH_SAFE(held, next, &window->held, netem_held_t)
