@@ -165,6 +165,29 @@ APP_UNUSED static void app_report_seconds(const char *key, double value)
     }
 }
 
+/*
+ * Collective, outside of epochs, when the window has its contents: reads a byte from each other
+ * process that exposes any.  Connections are made at their first use, which takes as long as
+ * thousands of gets: it is not to be measured.
+ */
+APP_UNUSED static void app_connect(MPI_Win window, uint64_t bytes_here)
+{
+    uint64_t *bytes = app_allocate((size_t) app_size * sizeof(*bytes));
+    char *to = app_allocate((size_t) app_size);
+
+    MPI_Win_lock_all(MPI_MODE_NOCHECK, window);
+    MPI_Win_sync(window); /* what this process has stored is there for the others */
+    MPI_Allgather(&bytes_here, 1, MPI_UINT64_T, bytes, 1, MPI_UINT64_T, MPI_COMM_WORLD);
+    for (int rank = 0; rank < app_size; ++rank) {
+        if (rank != app_rank && 0 < bytes[rank]) {
+            MPI_Get(to + rank, 1, MPI_BYTE, rank, 0, 1, MPI_BYTE, window);
+        }
+    }
+    MPI_Win_unlock_all(window);
+    free(bytes);
+    free(to);
+}
+
 /* Collective: rank 0's verdict becomes every process' exit code, 0 or 1. */
 APP_UNUSED static int app_end(bool checked, bool right)
 {

@@ -275,6 +275,7 @@ static MPI_Win create_window(void *memory, uint64_t bytes, size_t unit, const ch
 
     MPI_Win_create(memory, (MPI_Aint) bytes, (int) unit, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
     MPI_Win_set_name(window, name);
+    app_connect(window, bytes);
     return window;
 }
 

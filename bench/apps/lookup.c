@@ -265,11 +265,11 @@ static result_t distributed_run(const options_t *o)
 
     expose_table(o, t);
     fill_table(o, t);
+    app_connect(t->window, t->count * sizeof(bucket_t));
     if (o->fence) {
         MPI_Win_fence(MPI_MODE_NOPRECEDE, t->window);
     } else {
         MPI_Win_lock_all(MPI_MODE_NOCHECK, t->window);
-        MPI_Win_sync(t->window); /* what was stored is there for the others */
     }
     MPI_Barrier(MPI_COMM_WORLD);
     seconds = MPI_Wtime();
