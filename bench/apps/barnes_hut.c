@@ -342,6 +342,10 @@ static void make_window(simulation_t *sim)
     MPI_Win_allocate(sim->tree->room, 1, info, sim->comm, &sim->tree->memory, &sim->window);
     MPI_Info_free(&info);
     MPI_Win_set_name(sim->window, MPI_COMM_SELF == sim->comm ? "serial" : "octree");
+    if (MPI_COMM_SELF != sim->comm) {
+        app_connect(sim->window, (uint64_t) sim->tree->room);
+        invalidate(sim); /* what was read to connect is no part of a tree */
+    }
     MPI_Win_lock_all(MPI_MODE_NOCHECK, sim->window);
 }
 
