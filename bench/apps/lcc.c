@@ -269,30 +269,34 @@ static result_t sum_results(const result_t *mine)
     return all;
 }
 
-static MPI_Win create_window(void *memory, uint64_t bytes, size_t unit, const char *name)
+/* Collective: a copy of an array in the memory of a new window. */
+static void *expose(const void *array, uint64_t count, size_t unit, const char *name,
+                    MPI_Win *window)
 {
-    MPI_Win window;
+    void *memory;
 
-    MPI_Win_create(memory, (MPI_Aint) bytes, (int) unit, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
-    MPI_Win_set_name(window, name);
-    app_connect(window, bytes);
-    return window;
+    MPI_Win_allocate((MPI_Aint) (count * unit), (int) unit, MPI_INFO_NULL, MPI_COMM_WORLD, &memory,
+                     window);
+    memcpy(memory, array, count * unit);
+    MPI_Win_set_name(*window, name);
+    app_connect(*window, count * unit);
+    return memory;
 }
 
 /* Collective. */
 static result_t distributed_run(const options_t *o, const partition_t *p, const graph_t *part)
 {
-    walk_t walk = {.partition = p, .part = part, .batch = (uint64_t) o->batch};
+    graph_t exposed = *part;
+    walk_t walk = {.partition = p, .part = &exposed, .batch = (uint64_t) o->batch};
     double start, seconds;
     result_t result;
 
     walk.mark = app_allocate(p->vertices);
     walk.range = app_allocate(walk.batch * sizeof(*walk.range));
-    walk.begins = create_window(part->begin, (part->count + 1) * sizeof(*part->begin),
-                                sizeof(*part->begin), "begins");
-    walk.neighbours =
-        create_window(part->neighbour, part->begin[part->count] * sizeof(*part->neighbour),
-                      sizeof(*part->neighbour), "neighbours");
+    exposed.begin =
+        expose(part->begin, part->count + 1, sizeof(*part->begin), "begins", &walk.begins);
+    exposed.neighbour = expose(part->neighbour, part->begin[part->count], sizeof(*part->neighbour),
+                               "neighbours", &walk.neighbours);
     MPI_Win_lock_all(MPI_MODE_NOCHECK, walk.begins);
     MPI_Win_lock_all(MPI_MODE_NOCHECK, walk.neighbours);
 
