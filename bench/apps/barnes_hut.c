@@ -29,7 +29,7 @@
 #define SOFTENING 0.02   /* a length: nearer bodies attract each other no more than from there */
 #define PLUMMER_MASS 0.9 /* share of the model's mass: the cube around the rest is nearly empty */
 #define RANDOMS_PER_BODY 64 /* random numbers set aside for each body */
-#define SAMPLING 8          /* every so many accesses the clock is read, which takes time as well */
+#define SAMPLING 31         /* every so many accesses the clock is read, which takes time as well */
 
 typedef struct {
     long bodies, steps, seed, theta_percent, cache_memory, cache_block, check;
