@@ -26,6 +26,7 @@
 #                           case); then nothing else is kept
 #   note TEXT               said below the picture
 #   seconds N               after this time no new round is begun
+#   least_rounds N          before that, so many rounds of all series (default 6)
 #
 # A series without %x is run once per round, and drawn as a level.
 
@@ -49,6 +50,7 @@ figure_words()
     panel() { fig_panels+=("$1"$'\t'"$2"$'\t'"$3"$'\t'"${4:-}"); }
     rename() { fig_renames+=("$1"$'\t'"$2"); }
     note() { fig_note=$*; }
+    least_rounds() { fig_least_rounds=$1; }
     seconds() { fig_seconds=$1; }
 }
 figure_words
@@ -71,7 +73,7 @@ figure_read()
     [ -f "$figures/$1.figure" ] || return 1
     fig=$1 fig_title=$1 fig_paper='' fig_from='' fig_program='' fig_ranks=2 fig_networks=(tcp) fig_arguments=() fig_quick=()
     fig_axis='' fig_scale=linear fig_x=() fig_series=() fig_what=() fig_words=() fig_times=() fig_baselines=()
-    fig_best='' fig_may_differ=() fig_panels=() fig_renames=() fig_note='' fig_seconds=90
+    fig_best='' fig_may_differ=() fig_panels=() fig_renames=() fig_note='' fig_seconds=90 fig_least_rounds=6
     # shellcheck source=/dev/null
     . "$figures/$1.figure" || die "there is a mistake in $1.figure."
 }
