@@ -8,7 +8,7 @@
  *
  *     belady [--gets=Z] [--trace=FILE] [--trace-window=N]
  *
- * --trace-window: of the windows in the trace; otherwise the one with the most gets.  Gets of a
+ * --trace-window: of the windows in the trace; otherwise the one with the most bytes.  Gets of a
  * process from itself are left out (FILE ends in a dot and the rank): they are not cached.
  *
  * x is the storage in percent of the working set, which is all different data in whole lines.  The
@@ -36,6 +36,7 @@
 
 #define LINE OSC_CACHED_STORAGE_LINE
 #define SAMPLE 256
+#define WINDOWS 1024 /* that a trace may have */
 
 struct get {
     uint64_t address; /* with the target's number above */
@@ -91,11 +92,12 @@ static void read_paper(long z)
     free(sequence);
 }
 
-/* The gets of one window, or with window -1 only: which window has the most. */
+/* The gets of one window. @return the window of which the most bytes are read */
 static long read_trace(FILE *file, const char *name, long window)
 {
     const char *dot = strrchr(name, '.');
-    long self = NULL == dot ? -1 : strtol(dot + 1, NULL, 10), counts[1024] = {0}, most = 0;
+    long self = NULL == dot ? -1 : strtol(dot + 1, NULL, 10), most = 0;
+    uint64_t read[WINDOWS] = {0};
     char line[256];
 
     if (NULL == fgets(line, sizeof(line), file) || 0 != strcmp(line, "# osc_cached trace 1\n")) {
@@ -109,12 +111,12 @@ static long read_trace(FILE *file, const char *name, long window)
             continue;
         }
         if (4 != sscanf(line, "%*u %ld %ld %" SCNu64 " %" SCNu64, &w, &target, &address, &bytes)
-            || w < 0 || UINT32_MAX < bytes) {
+            || w < 0 || WINDOWS <= w || UINT32_MAX < bytes) {
             die(name, line);
         }
         if (self != target && 0 < bytes) {
-            ++counts[w % 1024];
-            most = counts[most] < counts[w % 1024] ? w % 1024 : most;
+            read[w] += bytes;
+            most = read[most] < read[w] ? w : most;
             if (w == window) {
                 add_get((uint64_t) target << 48 | address, bytes);
             }
