@@ -10,18 +10,17 @@
 #include <string.h>
 
 /*
- * aries  Cray XC, the network of the CLaMPI paper.  Its Fig. 1 has 2 to 3 us for remote gets;
- * foMPI, which it used, was modelled by its authors on the network before (Gerstenberger, Besta,
- *        Hoefler, "Enabling highly-scalable remote memory access programming with MPI-3 one sided",
- *        SC 2013) as 1.9 us + 0.17 ns per byte for a get and 0.416 us for handing over a message.
- *        Bandwidth: 9.2 to 9.5 GB/s for puts of 64 to 256 KiB, measured with Open MPI over uGNI
- *        (github.com/open-mpi/ompi/pull/4919; small ones there: 1.8 million per second).
- *        So o + 2 L = 2 us with o = 0.4 us.
- * hdr    InfiniBand with 4 lanes of 50 Gb/s (github.com/open-mpi/ompi/pull/4946): 25 GB/s, 24.6
- *        when a packet of 4096 bytes has 66 of headers.  Reads of 1.91 us and writes of 0.93 us one
- *        way are reported for cards of this family (github.com/linux-rdma/perftest/issues/131); of
- *        these, o = 0.15 us are the processor's.
- * g      Both NICs take more messages than one processor can hand over: o covers it.
+ * aries  Cray XC, the network of the CLaMPI paper (IPDPS 2017), whose Fig. 1 has 2 to 3 us for
+ *        remote gets: o + 2 L = 2 us.  Open MPI over uGNI reaches 9.2 to 9.5 GB/s with puts of 64
+ *        to 256 KiB, and 1.8 million small puts per second, 0.56 us each
+ *        (github.com/open-mpi/ompi/pull/4919); foMPI is thinner: o = 0.4 us.
+ * hdr    InfiniBand with 4 lanes of 50 Gb/s (github.com/open-mpi/ompi/pull/4946), 25 GB/s, of which
+ *        98 % are left beside headers.  For cards of this family reads of 1.91 us and writes of
+ *        0.93 us one way are reported (github.com/linux-rdma/perftest/issues/131):
+ *        o + 2 L = 1.91 us.
+ *
+ * How a get's 2 us are shared between o and L is our choice; it matters to gets that overlap.  Both
+ * NICs take messages faster than one processor can hand them over: g is small.
  */
 static const netem_preset_t presets[] = {
     {"aries", {.latency = 800, .overhead = 400, .gap = 10, .bandwidth = 9500}},
