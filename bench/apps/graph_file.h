@@ -158,7 +158,7 @@ static graph_edges_t graph_read_edge_list(graph_file_t *file)
 {
     static const char expected[] = "expected two vertices, as non-negative numbers";
     graph_ends_t ends = {NULL, 0, 0};
-    graph_edges_t edges;
+    graph_edges_t edges = {0, 0, NULL};
 
     while (graph_next_line(file, false)) {
         char *text = file->line;
@@ -168,7 +168,9 @@ static graph_edges_t graph_read_edge_list(graph_file_t *file)
         graph_skip_values(file, text, 0, 1, expected);
         graph_add_ends(&ends, from, to);
     }
-    edges = graph_number_ends(&ends);
+    if (0 < ends.count) {
+        edges = graph_number_ends(&ends);
+    }
     free(ends.name);
     return edges;
 }

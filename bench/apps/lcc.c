@@ -288,7 +288,9 @@ static void *expose(const void *array, uint64_t count, size_t unit, const char *
 
     MPI_Win_allocate((MPI_Aint) (count * unit), (int) unit, MPI_INFO_NULL, MPI_COMM_WORLD, &memory,
                      window);
-    memcpy(memory, array, count * unit);
+    if (0 < count) {
+        memcpy(memory, array, count * unit);
+    }
     MPI_Win_set_name(*window, name);
     app_connect(*window, count * unit);
     return memory;
