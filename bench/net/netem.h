@@ -149,7 +149,7 @@ void netem_hold_forget(netem_window_t *window);
 void netem_request_wrap(ompi_request_t **request, uint64_t due, netem_held_t *held);
 void netem_request_finalize(void);
 
-/* time and chance */
+/* time, chance and faults */
 
 static inline uint64_t netem_now(void)
 {
@@ -161,6 +161,8 @@ static inline uint64_t netem_now(void)
 
 /** A random number; caller holds the lock. */
 uint64_t netem_random(void);
+/** Count a call; true: it is the one that fails. */
+bool netem_fails(uint64_t *calls, uint64_t which);
 /** Let time pass, and others make progress. */
 void netem_wait_until(uint64_t due);
 

@@ -140,29 +140,18 @@ OPERATION(compare_and_swap,
           (origin_addr, compare_addr, result_addr, dt, target, target_disp, win),
           update_of(bytes_of(2, dt), 1, dt), NULL)
 
-/* osc_netem_fail_get */
-static bool this_get_fails(void)
-{
-    static uint64_t gets = 0;
-    bool fails;
-
-    netem_lock();
-    fails = ++gets == netem_settings.fail_get;
-    netem_unlock();
-    return fails;
-}
-
 /* MPI_Get, and with a request MPI_Rget */
 static int fetch(void *origin_addr, int origin_count, ompi_datatype_t *origin_dt, int target,
                  ptrdiff_t target_disp, int target_count, ompi_datatype_t *target_dt,
                  ompi_win_t *win, ompi_request_t **request)
 {
+    static uint64_t gets = 0;
     netem_window_t *window = netem_window_of(win);
     uint64_t called = netem_now();
     netem_held_t *held = NULL;
     int ret;
 
-    if (this_get_fails()) {
+    if (netem_fails(&gets, netem_settings.fail_get)) {
         return OMPI_ERROR;
     }
     if (0 < netem_settings.reorder && target != window->rank) {

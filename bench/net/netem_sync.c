@@ -192,17 +192,7 @@ int netem_sync_unlock_all(ompi_win_t *win)
     return moment.window->inner.osc_unlock_all(win);
 }
 
-/* osc_netem_fail_flush */
-static bool this_flush_fails(void)
-{
-    static uint64_t flushes = 0;
-    bool fails;
-
-    netem_lock();
-    fails = ++flushes == netem_settings.fail_flush;
-    netem_unlock();
-    return fails;
-}
+static uint64_t flushes = 0; /* so far */
 
 static int flush_one(int target, ompi_win_t *win, bool at_target)
 {
@@ -210,7 +200,7 @@ static int flush_one(int target, ompi_win_t *win, bool at_target)
     ompi_osc_base_module_t *inner = &moment.window->inner;
     int ret;
 
-    if (this_flush_fails()) {
+    if (netem_fails(&flushes, netem_settings.fail_flush)) {
         return OMPI_ERROR;
     }
     ret = at_target ? inner->osc_flush(target, win) : inner->osc_flush_local(target, win);
@@ -227,7 +217,7 @@ static int flush_every(ompi_win_t *win, bool at_target)
     ompi_osc_base_module_t *inner = &moment.window->inner;
     int ret;
 
-    if (this_flush_fails()) {
+    if (netem_fails(&flushes, netem_settings.fail_flush)) {
         return OMPI_ERROR;
     }
     ret = flush_held(moment.window, -1);

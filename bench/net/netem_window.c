@@ -84,6 +84,16 @@ uint64_t netem_random(void)
     return state;
 }
 
+bool netem_fails(uint64_t *calls, uint64_t which)
+{
+    bool fails;
+
+    netem_lock();
+    fails = ++*calls == which;
+    netem_unlock();
+    return fails;
+}
+
 static void extend(netem_times_t *all, netem_times_t one)
 {
     all->origin = (all->origin < one.origin) ? one.origin : all->origin;
