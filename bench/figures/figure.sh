@@ -24,6 +24,7 @@
 #                           (of the quantity, or of "series: quantity"); log: the y axis; quarter:SERIES: 25 % of it
 #   rename FROM TO          of a micro-benchmark: "case: quantity" (a pattern) becomes "series: quantity" (series *: the
 #                           case); then nothing else is kept
+#   window NAME             hits and shares are those of the windows of this name (default: all)
 #   note TEXT               said below the picture
 #   seconds N               after this time no new round is begun
 #   least_rounds N          before that, so many rounds of all series (default 6)
@@ -49,6 +50,7 @@ figure_words()
     may_differ() { fig_may_differ=("$@"); }
     panel() { fig_panels+=("$1"$'\t'"$2"$'\t'"$3"$'\t'"${4:-}"); }
     rename() { fig_renames+=("$1"$'\t'"$2"); }
+    window() { fig_window=$1; }
     note() { fig_note=$*; }
     least_rounds() { fig_least_rounds=$1; }
     seconds() { fig_seconds=$1; }
@@ -73,7 +75,7 @@ figure_read()
     [ -f "$figures/$1.figure" ] || return 1
     fig=$1 fig_title=$1 fig_paper='' fig_from='' fig_program='' fig_ranks=2 fig_networks=(tcp) fig_arguments=() fig_quick=()
     fig_axis='' fig_scale=linear fig_x=() fig_series=() fig_what=() fig_words=() fig_times=() fig_baselines=()
-    fig_best='' fig_may_differ=() fig_panels=() fig_renames=() fig_note='' fig_seconds=90 fig_least_rounds=6
+    fig_best='' fig_may_differ=() fig_panels=() fig_renames=() fig_window='' fig_note='' fig_seconds=90 fig_least_rounds=6
     # shellcheck source=/dev/null
     . "$figures/$1.figure" || die "there is a mistake in $1.figure."
 }

@@ -39,6 +39,7 @@ BEGIN {
     print "h1, h2, h3 { line-height: 1.2; margin: 1.6em 0 0.5em; } h2 { border-bottom: 1px solid #ccc; padding-bottom: 0.2em; }"
     print "table { border-collapse: collapse; font-size: 13px; margin: 0.8em 0; display: block; overflow-x: auto; }"
     print "td, th { border: 1px solid #ddd; padding: 3px 8px; text-align: left; vertical-align: top; } th { background: #f4f4f4; }"
+    print "td:not(:first-child) { white-space: nowrap; }"
     print "img { max-width: 100%; height: auto; display: block; margin: 0.8em 0; } code, pre { background: #f4f4f4; padding: 1px 4px; }"
     print "pre { padding: 0.6em; overflow-x: auto; } .met { color: #00693e; } .missed { color: #b3261e; font-weight: bold; }"
     print "</style></head><body>"
