@@ -2,16 +2,17 @@
 # Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Sourced by test/suites/armci, coarrays, hpcc and hypre: programs of other people, run with Open MPI's own components
+# Sourced by test/suites/armci, coarrays, hpcc, hypre and petsc: programs of other people, run with Open MPI's own components
 # and with ours.
 #
 #   client_options NAME TEXT "$@"     reads the options that all have; TEXT says in --help what is run
 #   client_open INPUT...              sets $build, a folder of the user's cache that depends on INPUT and the Open MPI
-#   client_source PACKAGE VERSION SUITE SHA256   prints the folder of an unpacked Debian source package
+#   client_tarball PACKAGE VERSION SUITE SHA256  prints the path of the upstream tarball of a Debian source package
+#   client_build COMMAND...           runs it once, in $build
 #   client_test RANKS PROGRAM ARGUMENT...        runs it on both sides; $variant names how else it differs from others
 #   client_end                        prints the last line and ends
 #
-# A suite may define these; they are called in the folder that the program ran in:
+# A suite may set $what, the default of --what, before, and define these functions; they are called in the folder that the program ran in:
 #   client_prepare    has the files there that the program reads
 #   client_wrong      prints why a run is wrong although it ended with exit code 0; its stdout is in ../stdout
 #   client_result     prints what must be the same on both sides
@@ -19,6 +20,7 @@ suites=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=../mpi/launch.sh disable=SC1091
 source "$suites/../mpi/launch.sh"
 
+what=osc:cached,pml:llamatch
 client_prepare() { :; }
 client_wrong() { :; }
 client_result() { sort ../stdout; }
@@ -31,7 +33,8 @@ $1
 
   --mpi=PREFIX|system     the Open MPI to test: an installation, or the one in PATH
   --component-path=DIR    folder with mca_osc_cached.so, mca_pml_llamatch.so (default: installed ones)
-  --what=LIST             osc:cached, pml:llamatch; default both
+  --what=LIST             osc:cached, pml:llamatch, and osc:cached:verify, which keeps all that it may, whatever the gets
+                          cost, and compares each hit with the target (default: $what)
   --transport=shm|tcp     default shm
   --full                  everything; default: a part that is fast
   --only=PATTERN          tests whose line ("program arguments") matches this shell pattern
@@ -49,7 +52,7 @@ client_options() {
     local text=$2 arg w
     client=$1
     shift 2
-    mpi='' components='' what=osc:cached,pml:llamatch transport=shm full='' only='*' limit=60 fresh=''
+    mpi='' components='' transport=shm full='' only='*' limit=60 fresh=''
     for arg; do
         case $arg in
         --mpi=*) mpi=${arg#*=} ;;
@@ -69,7 +72,8 @@ client_options() {
     [[ $limit =~ ^[1-9][0-9]*$ ]] || mpi_die "--limit takes a number"
     mpi_setup "$mpi" "$components"
     for w in ${what//,/ }; do
-        [[ $w == osc:cached || $w == pml:llamatch ]] || mpi_die "unknown --what=$w"
+        [[ $w =~ ^(osc:cached(:verify)?|pml:llamatch)$ ]] || mpi_die "unknown --what=$w"
+        w=${w%:verify}
         mpi_has "${w%%:*}" "${w#*:}" || mpi_die "Open MPI $MPI_VERSION knows no $w${components:+ in $components}"
     done
     passed=0 failed=0 skipped=0 variant=''
@@ -92,15 +96,12 @@ client_open() {
     trap 'exit 130' INT TERM
 }
 
-client_source() (
+client_tarball() (
     # shellcheck source=/dev/null
     source "$suites/../../contrib/lib.sh"
-    set -e
-    tarball=$(fetch_source "$@" "$(cache_root)/downloads")
-    unpack_source "$tarball"
+    fetch_source "$@" "$(cache_root)/downloads"
 )
 
-# client_build COMMAND...: in $build, once.
 client_build() {
     local start=$SECONDS
     [[ ! -e $build/built ]] || return 0
@@ -121,7 +122,11 @@ client_try() {
     mkdir -p "$dir/run"
     cd "$dir/run" || exit 2
     client_prepare
-    mpi_switches "$switches" "$transport" "$ranks"
+    mpi_switches "${switches%:verify}" "$transport" "$ranks"
+    if [[ $switches == *:verify ]]; then
+        SWITCHES+=(--mca osc_cached_bypass_below 0 --mca osc_cached_profit 0 --mca osc_cached_admission 0
+            --mca osc_cached_verify 2)
+    fi
     mpi_launch "$limit" "$dir" "$program" "$MPIRUN" "${SWITCHES[@]}" "$program" "$@" 9>&- || rc=$?
     noise=$(mpi_known_noise "$transport")
     [[ -z $noise ]] || sed -E -i "/$noise/d" "$dir/stdout" "$dir/stderr"
@@ -213,7 +218,7 @@ client_test() {
     fi
     for w in ${what//,/ }; do
         switches=${w/pml:/osc:ucx+pml:}
-        label="$name [${w/:/ }, $transport, $ranks ranks]"
+        label="$name [${w//:/ }, $transport, $ranks ranks]"
         client_try "$switches" "$scratch/ours" "$ranks" "$program" "$@"
         if [[ $why != pass ]]; then
             client_again "$switches" "$label" "$ranks" "$program" "$@"
