@@ -2,8 +2,8 @@
 # Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Sourced by test/suites/armci, coarrays, hpcc, hypre and petsc: programs of other people, run with Open MPI's own components
-# and with ours.
+# Sourced by test/suites/armci, coarrays, hpcc, hypre and petsc: programs of other people, run with Open MPI's own
+# components and with ours.
 #
 #   client_options NAME TEXT "$@"     reads the options that all have; TEXT says in --help what is run
 #   client_open INPUT...              sets $build, a folder of the user's cache that depends on INPUT and the Open MPI
@@ -12,7 +12,8 @@
 #   client_test RANKS PROGRAM ARGUMENT...        runs it on both sides; $variant names how else it differs from others
 #   client_end                        prints the last line and ends
 #
-# A suite may set $what, the default of --what, before, and define these functions; they are called in the folder that the program ran in:
+# A suite may set $what, the default of --what, before, and define these functions, which are called in the folder that
+# the program runs in:
 #   client_prepare    has the files there that the program reads
 #   client_wrong      prints why a run is wrong although it ended with exit code 0; its stdout is in ../stdout
 #   client_result     prints what must be the same on both sides
