@@ -117,6 +117,7 @@ typedef struct ompi_osc_cached_peer_t {
     bool loose;   /**< gets were passed through uncounted: flushes go to the inner one */
     bool untimed; /**< gets are not measured until the next synchronisation */
     osc_cached_profit_t profit;
+    uint64_t round;       /**< number of the cache's gets when the round of profit began */
     uint32_t batch_gets;  /**< real gets since the last synchronisation */
     uint32_t batch_timed; /**< of these, measured */
     uint64_t batch_ns;    /**< that these took */

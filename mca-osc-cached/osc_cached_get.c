@@ -195,10 +195,24 @@ __opal_attribute_noinline__ static void end_round(ompi_osc_cached_window_t *wind
     ompi_osc_cached_add(window, OSC_CACHED_STAT_ns_saved,
                         osc_cached_profit_saved(&peer->profit, &window->costs));
     osc_cached_profit_decide(&peer->profit, &window->costs);
+    peer->round = window->cache.gets;
     if (!ompi_osc_cached_params.profit) {
         peer->profit.state = keep.state;
         peer->profit.patience = keep.patience;
     }
+}
+
+/* Whether a hit would be one, too, if all gets of its target were looked up; caller holds the lock.
+ */
+static inline bool is_true_hit(const ompi_osc_cached_window_t *window,
+                               const ompi_osc_cached_peer_t *peer)
+{
+    const osc_cached_cache_t *cache = &window->cache;
+
+    return OPAL_LIKELY(OSC_CACHED_WATCHED == peer->profit.state)
+           || osc_cached_cache_has_room(cache,
+                                        osc_cached_profit_distance(&peer->profit, cache->distance,
+                                                                   cache->gets - peer->round));
 }
 
 /* Count a looked-up get; caller holds the lock. */
@@ -214,7 +228,8 @@ static inline void account(ompi_osc_cached_window_t *window, ompi_osc_cached_pee
     if (served < wanted->bytes) {
         ompi_osc_cached_add(window, OSC_CACHED_STAT_bytes_fetched, wanted->bytes - served);
     }
-    if (osc_cached_profit_count(&peer->profit, hit)) {
+    if (osc_cached_profit_count(&peer->profit,
+                                hit && (OSC_CACHED_HIT != access || is_true_hit(window, peer)))) {
         end_round(window, peer);
     }
     if (OPAL_UNLIKELY(ompi_osc_cached_tracing)) {
@@ -484,7 +499,7 @@ static inline bool is_plain_hit(ompi_osc_cached_window_t *window, void *origin_a
     osc_cached_entry_t *entry;
 
     if (PLAIN != (origin_dt->super.flags & target_dt->super.flags & PLAIN)
-        || !(window->everyone | peer->accessible)
+        || !(window->everyone | peer->accessible) || OSC_CACHED_WATCHED != peer->profit.state
         || (size_t) origin_count * origin_dt->super.size != bytes
         || 0 == (window->ticks + 1) % MEASURED) {
         return false;

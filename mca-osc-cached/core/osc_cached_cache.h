@@ -179,6 +179,7 @@ typedef struct {
     uint64_t least_memory; /**< bytes of storage at the start: it does not shrink below */
     uint64_t gets;         /**< number of this get: the paper's i */
     uint64_t got_bytes;    /**< sum of their sizes */
+    uint64_t distance;     /**< gets from the one before of the same data to the last hit */
     uint32_t hand;         /**< next entry to look at for being dead */
     uint32_t hand_left;    /**< entries still to look at */
     uint32_t *seen;        /**< admission: hashes of keys that were missing, by hash */
@@ -340,6 +341,7 @@ osc_cached_cache_get(osc_cached_cache_t *cache, osc_cached_target_t *target, osc
     osc_cached_entry_t *entry = osc_cached_cache_find(cache, target, key, hash);
 
     if (NULL != entry && OSC_CACHED_ENTRY_CACHED == entry->state && bytes <= entry->bytes) {
+        cache->distance = cache->gets + 1 - entry->last;
         osc_cached_cache_hit(cache, entry, bytes);
         osc_cached_cache_copy(cache, entry, buffer, bytes);
         return OSC_CACHED_HIT;
@@ -351,6 +353,9 @@ osc_cached_cache_get(osc_cached_cache_t *cache, osc_cached_target_t *target, osc
     }
     return osc_cached_cache_get_slowly(cache, target, entry, buffer, bytes, sequence, have);
 }
+
+/** Whether there is, or may be, room for what so many gets ask for, all different. */
+bool osc_cached_cache_has_room(const osc_cached_cache_t *cache, uint64_t gets);
 
 /** The valid entry that osc_cached_cache_get has just found, to copy what it has. */
 static inline bool osc_cached_cache_copy_first(const osc_cached_cache_t *cache,

@@ -92,6 +92,14 @@ int osc_cached_cache_create(osc_cached_cache_t *cache, const osc_cached_config_t
     return OSC_CACHED_OK;
 }
 
+bool osc_cached_cache_has_room(const osc_cached_cache_t *cache, uint64_t gets)
+{
+    uint64_t room = cache->reserved + (cache->config.adaptive ? available(cache) : 0);
+    uint64_t mean = (0 < cache->gets) ? cache->got_bytes / cache->gets : 0;
+
+    return gets <= room / ((mean / 64 + 1) * 64 + index_cost(1));
+}
+
 static void update_max_bytes(osc_cached_cache_t *cache)
 {
     uint64_t limit = osc_cached_storage_capacity(&cache->storage), max = limit / 4;

@@ -32,6 +32,16 @@ void osc_cached_profit_timed(osc_cached_profit_t *profit, uint64_t ns)
     }
 }
 
+uint64_t osc_cached_profit_distance(const osc_cached_profit_t *profit, uint64_t distance,
+                                    uint64_t gets)
+{
+    /* the gets of this target stand for others; those of other targets are all there are */
+    double share =
+        (profit->looked < gets) ? ((double) profit->looked + 1) / ((double) gets + 1) : 1;
+
+    return distance + (uint64_t) ((double) distance * share * (osc_cached_profit_rate(profit) - 1));
+}
+
 void osc_cached_profit_decide(osc_cached_profit_t *profit, const osc_cached_profit_costs_t *costs)
 {
     uint64_t saved = osc_cached_profit_saved(profit, costs);

@@ -19,11 +19,13 @@
  * of looked-up gets the time that hits saved is compared with the time that misses cost. When more
  * was lost than saved, and more than 1/64 of what the gets themselves cost, only a sample of the
  * keys stays in the cache. A sample by keys, not by time, sees every reuse of its keys, however far
- * apart, so it tells when the program has begun to reuse its data. The longer that does not happen,
- * the smaller the sample. The first round after that is as long as the sample was, counted in all
- * gets: the data that is reused must have the time to come into the cache. Each change from WATCHED
- * to SAMPLED doubles the gets that the next sample must see, so that a program at the break-even
- * point does not go to and fro.
+ * apart, so it tells when the program has begun to reuse its data. Alone in the cache, it has more
+ * room than it would have among all keys: the owner counts a reuse as a hit only when all that was
+ * asked for in between, estimated from the sample, would have had room too. The longer nothing is
+ * gained, the smaller the sample. The first round after that is as long as the sample was, counted
+ * in all gets: the data that is reused must have the time to come into the cache. Each change from
+ * WATCHED to SAMPLED doubles the gets that the next sample must see, so that a program at the
+ * break-even point does not go to and fro.
  */
 #ifndef OSC_CACHED_PROFIT_H
 #define OSC_CACHED_PROFIT_H
@@ -69,6 +71,14 @@ void osc_cached_profit_follow(uint32_t *typical, uint64_t ns);
 /** A real get was measured. */
 void osc_cached_profit_timed(osc_cached_profit_t *profit, uint64_t ns);
 
+/** One place of so many is looked up. */
+static inline uint32_t osc_cached_profit_rate(const osc_cached_profit_t *profit)
+{
+    return (OSC_CACHED_SAMPLED == profit->state)
+               ? (uint32_t) OSC_CACHED_PROFIT_SAMPLE << profit->rarer
+               : 1;
+}
+
 /**
  * Whether a get is looked up.
  *
@@ -80,10 +90,17 @@ static inline bool osc_cached_profit_looks(const osc_cached_profit_t *profit, ui
         return true;
     }
     return OSC_CACHED_SAMPLED == profit->state
-           && 0
-                  == (place * UINT64_C(0x9e3779b97f4a7c15) >> 32)
-                         % ((uint32_t) OSC_CACHED_PROFIT_SAMPLE << profit->rarer);
+           && 0 == (place * UINT64_C(0x9e3779b97f4a7c15) >> 32) % osc_cached_profit_rate(profit);
 }
+
+/**
+ * How far apart two gets were, had all gets been looked up.
+ *
+ * @param distance  looked-up gets of all targets from the first to the second
+ * @param gets      looked-up gets of all targets in this round, so far
+ */
+uint64_t osc_cached_profit_distance(const osc_cached_profit_t *profit, uint64_t distance,
+                                    uint64_t gets);
 
 /** A get was looked up. @return whether it is time for osc_cached_profit_decide */
 static inline bool osc_cached_profit_count(osc_cached_profit_t *profit, bool hit)

@@ -2113,6 +2113,33 @@ static void test_budget(void **state)
     }
 }
 
+/* How many different gets have room, now or later; and how far apart two gets of the same were. */
+static void test_has_room(void **state)
+{
+    fixture_t f;
+
+    (void) state;
+    begin(&f, 1024, 1024 * 128);
+    for (uint64_t i = 0; i < 100; ++i) {
+        assert_int_equal(OSC_CACHED_DIRECT,
+                         keep(&f, key_at(0, i), 1, 100)); /* 128 in the storage */
+    }
+    expect_hit(&f, key_at(0, 89), 1, 100);
+    assert_int_equal(11, f.c.distance);
+    expect_hit(&f, key_at(0, 89), 1, 100);
+    assert_int_equal(1, f.c.distance);
+    assert_true(osc_cached_cache_has_room(&f.c, 1000));
+    assert_false(osc_cached_cache_has_room(&f.c, 1100));
+    end(&f);
+    prepare(&f, 1024, 1024 * 128);
+    f.config.adaptive = true;
+    open_cache(&f);
+    assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(0, 0), 1, 100));
+    assert_true(osc_cached_cache_has_room(&f.c, 100000)); /* of 32 MiB */
+    assert_false(osc_cached_cache_has_room(&f.c, 250000));
+    end(&f);
+}
+
 static void test_adaptation(void **state)
 {
     fixture_t f;
@@ -2318,6 +2345,7 @@ int main(void)
         cmocka_unit_test(test_adaptation_to_gets_in_flight),
         cmocka_unit_test(test_adaptation_to_large_gets),
         cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_has_room),
         cmocka_unit_test(test_no_memory_once),
         cmocka_unit_test(test_no_memory_any_more),
         cmocka_unit_test(test_model),

@@ -180,6 +180,26 @@ static void test_patience_grows(void **state)
     assert_in_range(changes, 2, 40);
 }
 
+/* Two gets of a sample stand for many between them; those of other targets stand for themselves. */
+static void test_distance(void **state)
+{
+    osc_cached_profit_t profit = {0};
+
+    (void) state;
+    profit.looked = 1000;
+    assert_int_equal(50, osc_cached_profit_distance(&profit, 50, 1000)); /* all are watched */
+    profit.state = OSC_CACHED_SAMPLED;
+    assert_int_equal(50 * 32, osc_cached_profit_distance(&profit, 50, 1000));
+    profit.rarer = 5;
+    assert_int_equal(50 * 1024, osc_cached_profit_distance(&profit, 50, 1000));
+    /* a tenth of the looked-up gets, the others have other targets */
+    assert_in_range(osc_cached_profit_distance(&profit, 50, 10000), 45 + 5 * 1024,
+                    45 + 5 * 1024 + 100);
+    /* the round has just begun */
+    profit.looked = 0;
+    assert_int_equal(50 * 1024, osc_cached_profit_distance(&profit, 50, 0));
+}
+
 static void test_cheap_target(void **state)
 {
     osc_cached_profit_t profit = {0};
@@ -227,6 +247,7 @@ int main(void)
         cmocka_unit_test(test_comes_back_when_data_is_reused),
         cmocka_unit_test(test_long_rounds_come_back),
         cmocka_unit_test(test_patience_grows),
+        cmocka_unit_test(test_distance),
         cmocka_unit_test(test_cheap_target),
         cmocka_unit_test(test_saved),
     };
