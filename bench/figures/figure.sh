@@ -15,7 +15,8 @@
 #   quick WORD...           the same for --quick (of bench/match: options without --quick)
 #   axis LABEL linear|log|text VALUE...   what is varied: %x in ranks, arguments and series; with values A:B, %x and %y
 #   series NAME WHAT WORD...    WHAT as in test/mpi/launch.sh; a word is --argument, MCA_PARAMETER=VALUE
-#                           or program=NAME; of bench/match: its subjects, and match
+#                           program=NAME, or trace=ARGUMENT: --trace=FILE with what lcc ARGUMENT reads; of
+#                           bench/match: its subjects, and match
 #   times KEY...            keys of the program that are times; the first one decides how often is repeated
 #   baselines NAME...       series that the others are compared with (a word each, blanks as _)
 #   best PATTERN            the others are also compared with the best of these series
@@ -59,14 +60,14 @@ figure_words
 
 figures=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
-# figure_names: all that there are, in the order of the papers.
+# figure_names: all that there are; first those with a number, by number.
 figure_names()
 {
     local file
     for file in "$figures"/*.figure; do
         file=${file##*/}
         printf '%s\n' "${file%.figure}"
-    done | sort -V
+    done | sort -V | awk '/^fig[0-9]/ { print; next } { rest = rest $0 "\n" } END { printf "%s", rest }'
 }
 
 # figure_read NAME: sets fig and fig_*
