@@ -1,0 +1,158 @@
+# shellcheck shell=bash disable=SC2034,SC2154
+# Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Sourced by contrib/bench, after contrib/lib.sh, test/mpi/launch.sh and figure.sh: one run of a program of a figure, from
+# its source to lines in the raw table. Uses contrib/bench's options, and its folders $build, $out and $scratch; sets state
+# and failed when something is wrong.
+
+# compile NAME: a program as a figure names it; sets $binary.
+compile()
+{
+    local source key core=$top/mca-osc-cached/core
+    local -a command sources=()
+    case $1 in
+    core/*) source=$top/bench/micro/${1#*/}.c && sources=("$core"/*.c) && command=(cc -I"$core") ;;
+    micro/*) source=$top/bench/$1.c && command=("$MPICC") ;;
+    *) source=$top/bench/apps/$1.c && command=("$MPICC") ;;
+    esac
+    binary=$build/figure-${1//\//-}
+    [ -f "$source" ] || { say "    there is no ${source#"$top/"}"; return 1; }
+    key=$(cat "$source" "${source%/*}"/*.h "${sources[@]}" - <<<"${command[*]} $MPI_VERSION" | cksum)
+    [ -x "$binary" ] && [ "$(cat "$binary.key" 2>/dev/null)" = "$key" ] && return 0
+    rm -f "$binary.key"
+    if ! "${command[@]}" -std=gnu11 -O2 -g -pthread "$source" "${sources[@]}" -o "$binary" -lm 2>"$build/log"; then
+        say "    ${source#"$top/"} does not compile:"
+        head -n 5 "$build/log" >&2
+        return 1
+    fi
+    echo "$key" >"$binary.key"
+}
+
+# with_x TEXT X: %x and %y replaced.
+with_x()
+{
+    local text=${1//%x/${2%%:*}}
+    printf '%s' "${text//%y/${2#*:}}"
+}
+
+# make_trace ARGUMENT: what lcc with this argument reads, in $scratch/trace.RANK
+make_trace()
+{
+    compile lcc || return 1
+    mpi_switches osc:cached shm 2
+    mpi_launch 300 "$scratch/run" "$binary" "$MPIRUN" "${SWITCHES[@]}" --mca osc_cached_mode always \
+        --mca osc_cached_trace "$scratch/trace" "$binary" "$1" || { cat "$scratch/run/stderr" >&2; return 1; }
+}
+
+# prepare SERIES_NUMBER NETWORK X: sets command, kind, must_equal and, of launch.sh, SWITCH_ENV.
+prepare()
+{
+    local number=$1 network=$2 x=$3 ranks word name=$fig_program i
+    local -a mca=() own=() common=("${fig_arguments[@]}")
+    [ -z "$quick" ] || [ ${#fig_quick[@]} -eq 0 ] || common=("${fig_quick[@]}")
+    for word in $(with_x "${fig_words[number]}" "$x"); do
+        case $word in
+        program=*) name=${word#*=} ;;
+        trace=*) make_trace "${word#*=}" && own+=(--trace="$scratch/trace.0") || return 1 ;;
+        --*) own+=("$word") ;;
+        *=*) mca+=(--mca "${word%%=*}" "${word#*=}") ;;
+        *) die "figure $fig: a word of a series is --argument or PARAMETER=VALUE, not $word." ;;
+        esac
+    done
+    for i in "${!common[@]}"; do
+        common[i]=$(with_x "${common[i]}" "$x")
+    done
+    ranks=$(with_x "$fig_ranks" "$x")
+    compile "$name" || return 1
+    kind=app
+    [[ $name != */* ]] || kind=micro
+    # What must give the same results: the same problem, whatever the network and the series.
+    must_equal="$name $ranks ${common[*]}"
+    if [[ $name == core/* ]]; then
+        SWITCH_ENV=() command=("$binary" "${common[@]}" "${own[@]}")
+        return 0
+    fi
+    mpi_switches "${fig_what[number]}" "$network" "$ranks"
+    if [ -z "$yields" ] && ((ranks <= $(nproc))); then # a baseline that yields while it waits is a slow one
+        for i in "${!SWITCHES[@]}"; do
+            [[ ${SWITCHES[i]} != mpi_yield_when_idle ]] || SWITCHES[i + 1]=0
+        done
+    fi
+    [[ ${fig_what[number]} != osc:cached || $kind == micro ]] || mca+=(--mca osc_cached_stats 1)
+    command=("$MPIRUN" "${SWITCHES[@]}" "${mca[@]}" "$binary" "${common[@]}" "${own[@]}")
+}
+
+# What osc/cached counted, summed over processes and windows (those of the figure), as "osc.NAME value" lines.
+counted()
+{
+    awk -v wanted="$fig_window" '
+        / osc\/cached: rank [0-9]+ window / { inside = wanted == "" || index($0, "window \"" wanted "\" "); next }
+        !/^  [a-z_]+ +[0-9]/ { inside = 0 }
+        inside { for (i = 1; i < NF; i += 2) sum[$i] += $(i + 1) }
+        END { for (name in sum) print "osc." name, sum[name] }' "$1"
+}
+
+# keep ROUND NETWORK SERIES X: adds what the run printed to the raw table, at once.
+keep()
+{
+    local at
+    at=$(printf '%s\t%s\t%s\t%s\t' "$1" "$(network_label "$2")" "$3" "${4%%:*}")
+    if [ "$kind" = micro ]; then
+        sed "s|^|$at|" "$scratch/run/stdout"
+    else
+        { cat "$scratch/run/stdout" && counted "$scratch/run/stderr"; } |
+            awk -v OFS='\t' -v at="$at" 'NF == 2 { print at $1, $2 }'
+    fi >"$scratch/lines"
+    [ -s "$scratch/lines" ] || { wrong "a run of $3 printed no result"; return 1; }
+    cat "$scratch/lines" >>"$raw"
+}
+
+# The same results as the first run of the same problem?
+compare_results()
+{
+    local now=$scratch/now first
+    [ "$kind" = app ] || return 0
+    first=$out/raw/$fig-$(cksum <<<"$must_equal" | cut -d' ' -f1).results
+    awk -v differ=" ${fig_may_differ[*]} " 'NF == 2 && $1 !~ /_seconds$/ && !index(differ, " " $1 " ")' \
+        "$scratch/run/stdout" >"$now"
+    if [ ! -f "$first" ]; then
+        mv "$now" "$first"
+    elif ! cmp -s "$first" "$now"; then
+        say "    the first run and this one:"
+        diff "$first" "$now" >&2
+        return 1
+    fi
+}
+
+# wrong SENTENCE: the figure is not complete.
+wrong()
+{
+    say "    $fig: $1"
+    state=$1
+    failed=1
+}
+
+# one_run ROUND SERIES_NUMBER NETWORK X
+one_run()
+{
+    local round=$1 name=${fig_series[$2]} network=$3 x=$4 rc=0
+    local label="$name, $3${x:+, x = ${x%%:*}}"
+    if ! prepare "$2" "$network" "$x"; then
+        wrong "$label cannot be run"
+        return 1
+    fi
+    [ -z "$verbose" ] || say "${SWITCH_ENV[*]} ${command[*]}"
+    mpi_launch 300 "$scratch/run" "$binary" "${command[@]}" || rc=$?
+    trap interrupted INT TERM HUP # launch.sh has removed it
+    if [ "$rc" -ne 0 ]; then
+        wrong "$label ended with exit code $rc"
+        { tr -d '\0' <"$scratch/run/stderr" | head -n 20; cat "$scratch/run/stacks" 2>/dev/null; } >&2
+        return 1
+    fi
+    if ! compare_results; then
+        wrong "results differ: $label"
+        return 1
+    fi
+    keep "$round" "$network" "$name" "${x:--}"
+}
