@@ -393,6 +393,20 @@ take_work_folder()
     find "$root" -maxdepth 1 -name 'work-*' -mtime +14 -exec rm -rf {} +
 }
 
+# copy_changed FROM TO: the files named on standard input. Equal ones keep their times, the others
+# get the present one: that of a file that was changed during a build is older than what was built.
+copy_changed()
+{
+    local from=$1 to=$2 file
+    mkdir -p "$to" || return 1
+    while IFS= read -r file; do
+        cmp -s "$from/$file" "$to/$file" && continue
+        # Renamed into place, so that no half a file is ever compiled.
+        mkdir -p "$(dirname "$to/$file")" && cp --preserve=mode "$from/$file" "$to/.copy" &&
+            mv -f "$to/.copy" "$to/$file" || return 1
+    done
+}
+
 # stage_tree: a copy of the tree in $top in $work/tree, with configure made.
 # Builds from there leave the tree alone, and do not mind when somebody has
 # configured it in place.
@@ -406,7 +420,7 @@ stage_tree()
         LC_ALL=C sort)
     [ "$files" = "$(cat "$work/files" 2>/dev/null)" ] || rm -rf "$tree" "$work/files"
     mkdir -p "$tree"
-    printf '%s\n' "$files" | tar -C "$top" -cf - -T - | tar -C "$tree" -xpf - ||
+    printf '%s\n' "$files" | copy_changed "$top" "$tree" ||
         die "cannot copy the tree to $tree: is the disk full?"
     printf '%s\n' "$files" >"$work/files"
     if [ ! -x "$tree/configure" ] || [ -n "$(find "$tree"/{configure.ac,Makefile.am,m4/locality*.m4} \
