@@ -401,7 +401,8 @@ static void adapt(osc_cached_cache_t *cache)
         uint64_t memory = osc_cached_storage_capacity(&cache->storage);
         uint64_t more = available(cache), more_slots = more / 2 / index_cost(1);
         osc_cached_adapt_window_t window = {
-            .gets = gets,
+            /* as many conflicts as a whole interval may have: see osc_cached_cache_look */
+            .gets = osc_cached_cache_larger(gets, cache->config.adapt.interval),
             .hits = access[OSC_CACHED_HIT] + access[OSC_CACHED_JOIN],
             .conflicting = access[OSC_CACHED_CONFLICTING] + cache->interval.no_slot,
             .capacity = access[OSC_CACHED_CAPACITY],
@@ -443,7 +444,14 @@ static void adapt(osc_cached_cache_t *cache)
 
 void osc_cached_cache_look(osc_cached_cache_t *cache)
 {
-    if (cache->open && cache->config.adapt.interval <= cache->gets - cache->interval.first_get) {
+    const osc_cached_adapt_params_t *params = &cache->config.adapt;
+
+    if (cache->open
+        && (params->interval <= cache->gets - cache->interval.first_get
+            || (cache->config.adaptive
+                && params->conflict_threshold * params->interval
+                       < (double) (cache->interval.access[OSC_CACHED_CONFLICTING]
+                                   + cache->interval.no_slot)))) {
         adapt(cache);
     }
 }

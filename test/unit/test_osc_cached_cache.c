@@ -2204,6 +2204,22 @@ static void test_adaptation(void **state)
     end(&f);
 }
 
+/* An index that is much too small does not wait for the end of the interval. */
+static void test_adaptation_begins_early(void **state)
+{
+    fixture_t f;
+
+    (void) state;
+    prepare(&f, 16, 1 << 20);
+    f.config.adaptive = true;
+    open_cache(&f);
+    for (uint64_t i = 0; i < f.config.adapt.interval / 2; ++i) {
+        (void) keep(&f, key_at(0, i), 1, 64);
+    }
+    assert_true(16 < osc_cached_index_num_slots(&f.c.index));
+    end(&f);
+}
+
 /* Failures that more room would not have prevented. */
 static void test_adaptation_is_not_misled(void **state)
 {
@@ -2341,6 +2357,7 @@ int main(void)
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_verify_sees_damage),
         cmocka_unit_test(test_adaptation),
+        cmocka_unit_test(test_adaptation_begins_early),
         cmocka_unit_test(test_adaptation_is_not_misled),
         cmocka_unit_test(test_adaptation_to_gets_in_flight),
         cmocka_unit_test(test_adaptation_to_large_gets),
