@@ -275,7 +275,7 @@ fetch_source_locked()
             $1 == "Version:" { d = $2; u = d; sub(/^[0-9]+:/, "", u); sub(/-[^-]*$/, "", u)
                                if (name == p && u == v) { print d; exit } }')
     [ -n "$debian" ] || die "Debian $suite no longer has $package $version; give a tarball with --source."
-    if ! (cd "$dest" && private_apt "$apt" apt-get --download-only --only-source \
+    if ! (cd "$dest" && private_apt "$apt" apt-get --download-only --only-source ${sha:+--tar-only} \
         source "$package=$debian") >>"$log" 2>&1; then
         ! grep -q 'No space left' "$log" || die "cannot fetch $what: the disk is full."
         die "cannot fetch $what; see the log: $log"
