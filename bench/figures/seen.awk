@@ -19,10 +19,10 @@ wanted != "" ? $5 == wanted : matches(panel, $5) || matches(panel, $3 ": " $5) {
 END {
     for (i = 1; i <= count; ++i) {
         split(order[i], part, "\t")
-        line = line (part[1] != last ? (i > 1 ? "; " : "") part[1] ": " : ", ") part[2] " " brief(least[order[i]]) \
+        line = line (part[1] != last ? (i > 1 ? ". " : "") part[1] ": " : "; ") part[2] " " brief(least[order[i]]) \
             (most[order[i]] > least[order[i]] ? " to " brief(most[order[i]]) : "")
         last = part[1]
     }
     name = unit == "" ? "" : unit == "x" ? ", times" : ", " unit
-    if (count) print "Seen (" quantity name "): " line "."
+    if (count) print "Seen (" quantity name "). " line "."
 }
