@@ -5,8 +5,8 @@
  * Random lookups in a hash table that is spread over the processes, with MPI one-sided
  * communication.
  *
- *     mpirun -np 2 lookup [--log2-slots=N] [--lookups=N] [--seed=N] [--batch=N] [--fence]
- *                         [--allocate] [--check]
+ *     mpirun -np 2 lookup [--log2-slots=N] [--lookups=N] [--warm-up=N] [--seed=N]
+ *                         [--batch=N] [--fence] [--allocate] [--check]
  *
  * The table has 2^log2-slots slots, half of them in use, in buckets of 64 bytes, split by blocks
  * over the processes.  Each process looks up random keys, one half of which are in the table, and
@@ -14,11 +14,12 @@
  * likely as every other: with a table that is much larger than a cache there is nothing to keep.
  * That is what the program is for: a cache cannot help here, and must not hurt.
  *
- * --lookups=N is the number of lookups of each process, --batch=N how many of them are under way
- * together.  --fence: a fence ends each batch, as in the simplest one-sided programs; otherwise one
- * epoch of MPI_Win_lock_all and flushes.  --allocate: the table is in memory from MPI_Win_allocate,
- * which processes of one node read directly, instead of MPI_Win_create.  --check compares with a
- * serial run on rank 0.
+ * --lookups=N is the number of lookups of each process, --warm-up=N that of others before them that
+ * are neither timed nor counted.  --batch=N: so many of them are under way together.  --fence: a
+ * fence ends each batch, as in the simplest one-sided programs; otherwise one epoch of
+ * MPI_Win_lock_all and flushes.  --allocate: the table is in memory from MPI_Win_allocate, which
+ * processes of one node read directly, instead of MPI_Win_create.  --check compares with a serial
+ * run on rank 0.
  *
  * Plain MPI-3 RMA; knows nothing of any cache.
  *
@@ -42,7 +43,7 @@ typedef struct {
 } bucket_t;
 
 typedef struct {
-    long log2_slots, lookups, seed, batch, fence, allocate, check;
+    long log2_slots, lookups, warm_up, seed, batch, fence, allocate, check;
 } options_t;
 
 /* The buckets of one process; without a window: all of them, for the serial run. */
@@ -184,14 +185,13 @@ static void look_up_batch(const options_t *o, const table_t *t, lookup_t *batch,
     }
 }
 
-static result_t look_up_all(const options_t *o, const table_t *t, uint64_t rank)
+static result_t look_up_all(const options_t *o, const table_t *t, uint64_t number, long lookups)
 {
     lookup_t *batch = app_allocate((size_t) o->batch * sizeof(*batch));
-    uint64_t number = rank * (uint64_t) o->lookups;
     result_t result = {0, 0, 0};
 
-    for (long done = 0; done < o->lookups; done += o->batch) {
-        long count = o->lookups - done < o->batch ? o->lookups - done : o->batch;
+    for (long done = 0; done < lookups; done += o->batch) {
+        long count = lookups - done < o->batch ? lookups - done : o->batch;
 
         for (long i = 0; i < count; ++i, ++number) {
             uint64_t dice = app_random_at(~(uint64_t) o->seed, number);
@@ -205,6 +205,11 @@ static result_t look_up_all(const options_t *o, const table_t *t, uint64_t rank)
     return result;
 }
 
+static uint64_t first_number(const options_t *o, int rank)
+{
+    return (uint64_t) rank * (uint64_t) o->lookups;
+}
+
 /* The lookups of all processes in a table that is here as a whole. */
 static result_t serial_run(const options_t *o)
 {
@@ -216,7 +221,7 @@ static result_t serial_run(const options_t *o)
     t.bucket = app_allocate(t.count * sizeof(*t.bucket));
     fill_table(o, &t);
     for (int rank = 0; rank < app_size; ++rank) {
-        result_t result = look_up_all(&serial, &t, (uint64_t) rank);
+        result_t result = look_up_all(&serial, &t, first_number(o, rank), o->lookups);
         all.found += result.found;
         all.checksum += result.checksum;
     }
@@ -228,6 +233,7 @@ static void read_options(int argc, char **argv, options_t *o)
 {
     const app_number_t numbers[] = {{"log2-slots", &o->log2_slots, 4, 34},
                                     {"lookups", &o->lookups, 1, LONG_MAX / 65536},
+                                    {"warm-up", &o->warm_up, 0, LONG_MAX / 65536},
                                     {"seed", &o->seed, 0, LONG_MAX},
                                     {"batch", &o->batch, 1, 1000000},
                                     {"fence", &o->fence, 0, 0},
@@ -236,8 +242,8 @@ static void read_options(int argc, char **argv, options_t *o)
                                     {NULL, NULL, 0, 0}};
 
     app_read_arguments(argc, argv, numbers, NULL,
-                       "lookup [--log2-slots=N] [--lookups=N] [--seed=N] [--batch=N] [--fence] "
-                       "[--allocate] [--check]");
+                       "lookup [--log2-slots=N] [--lookups=N] [--warm-up=N] [--seed=N] [--batch=N] "
+                       "[--fence] [--allocate] [--check]");
 }
 
 /* Collective: the memory of the table and its window. */
@@ -271,9 +277,10 @@ static result_t distributed_run(const options_t *o)
     } else {
         MPI_Win_lock_all(MPI_MODE_NOCHECK, t->window);
     }
+    (void) look_up_all(o, t, UINT64_MAX / 2, o->warm_up);
     MPI_Barrier(MPI_COMM_WORLD);
     seconds = MPI_Wtime();
-    result = look_up_all(o, t, (uint64_t) app_rank);
+    result = look_up_all(o, t, first_number(o, app_rank), o->lookups);
     seconds = MPI_Wtime() - seconds;
     if (o->fence) {
         MPI_Win_fence(MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOSUCCEED, t->window);
@@ -301,7 +308,7 @@ static result_t distributed_run(const options_t *o)
 
 int main(int argc, char **argv)
 {
-    options_t o = {22, 100000, 1, 16, 0, 0, 0};
+    options_t o = {.log2_slots = 22, .lookups = 100000, .seed = 1, .batch = 16};
     bool right = true;
 
     app_begin(&argc, &argv, MPI_THREAD_SINGLE);

@@ -74,11 +74,7 @@ prepare()
         return 0
     fi
     mpi_switches "${fig_what[number]}" "$network" "$ranks"
-    if [ -z "$yields" ] && ((ranks <= $(nproc))); then # a baseline that yields while it waits is a slow one
-        for i in "${!SWITCHES[@]}"; do
-            [[ ${SWITCHES[i]} != mpi_yield_when_idle ]] || SWITCHES[i + 1]=0
-        done
-    fi
+    [ -n "$yields" ] || ((ranks > $(nproc))) || mpi_no_yield
     [[ ${fig_what[number]} != osc:cached || $kind == micro ]] || mca+=(--mca osc_cached_stats 1)
     command=("$MPIRUN" "${SWITCHES[@]}" "${mca[@]}" "$binary" "${common[@]}" "${own[@]}")
 }

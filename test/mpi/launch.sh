@@ -8,6 +8,7 @@
 #   mpi_setup PREFIX|system [COMPONENT_DIR]   sets MPICC MPIRUN MPI_VERSION MPI_SERIES MPI_ENV
 #   mpi_switches WHAT TRANSPORT RANKS [THREADS]  sets SWITCHES (mpirun arguments) and SWITCH_ENV
 #     TRANSPORT: shm, tcp, or an emulated network over shared memory (bench/net): aries, hdr
+#   mpi_no_yield                              changes SWITCHES
 #   mpi_launch LIMIT DIR PROGRAM COMMAND...   runs it; sets nothing, returns its exit code, 124 when the limit passed
 # DIR receives stdout, stderr, and for a hang: stacks.
 
@@ -133,6 +134,15 @@ mpi_switches() {
     aries | hdr) mpi_emulate "$what" "$transport" ;;
     esac
     SWITCHES+=(--mca pml "$pml" --mca btl "$btl,self")
+}
+
+# For benchmarks: processes that have a processor each need not yield while they wait, and a baseline that yields is a
+# slow one.
+mpi_no_yield() {
+    local i
+    for i in "${!SWITCHES[@]}"; do
+        [[ ${SWITCHES[i]} != mpi_yield_when_idle ]] || SWITCHES[i + 1]=0
+    done
 }
 
 # Processes of a session; mpirun puts each rank into a process group of its own, but all stay in its session.
