@@ -35,6 +35,11 @@ const llamatch_config_t llamatch_config_default = {
     NULL, LLAMATCH_ENTRIES_DEFAULT, LLAMATCH_AUTO, NULL, NULL, 64,
 };
 
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+    return (a < b) ? a : b;
+}
+
 int llamatch_engine_init(llamatch_engine_t *engine, const llamatch_config_t *config)
 {
     const llamatch_simd_path_t *paths;
@@ -62,40 +67,38 @@ int llamatch_engine_init(llamatch_engine_t *engine, const llamatch_config_t *con
     }
     engine->index_above = config->index_above;
     engine->entries = config->entries;
-    llamatch_queue_init(&engine->wild);
+    llamatch_lane_init(&engine->wild);
     llamatch_engine_set_kind(engine, config->kind);
     return LLAMATCH_OK;
 }
 
-static void clear_queue(llamatch_engine_t *engine, llamatch_queue_t *queue,
-                        const llamatch_shape_t *shape)
+static void clear_lane(llamatch_engine_t *engine, llamatch_lane_t *lane,
+                       const llamatch_shape_t *shape)
 {
-    if (NULL != queue->index) {
-        queue->index->marked =
-            0; /* all entries go; none is moved before, as its item may be gone */
-        llamatch_index_drop(&engine->indexing, queue, shape);
+    if (NULL != lane->queue.index) {
+        /* all entries go; none is moved before, as its item may be gone */
+        lane->queue.index->marked = 0;
+        llamatch_index_drop(&engine->indexing, &lane->queue, shape);
     }
-    llamatch_queue_clear(queue, shape);
+    llamatch_queue_clear(&lane->queue, shape);
+    llamatch_lane_init(lane);
 }
 
 void llamatch_engine_fini(llamatch_engine_t *engine)
 {
     for (llamatch_peer_t *peer = engine->peers; NULL != peer; peer = peer->next) {
-        clear_queue(engine, &peer->posted, &engine->posted_shape);
-        clear_queue(engine, &peer->unexpected, &engine->unexpected_shape);
+        clear_lane(engine, &peer->posted, &engine->posted_shape);
+        clear_lane(engine, &peer->unexpected, &engine->unexpected_shape);
     }
-    clear_queue(engine, &engine->wild, &engine->posted_shape);
+    clear_lane(engine, &engine->wild, &engine->posted_shape);
     llamatch_pool_put(engine->posted_shape.nodes, engine->spare);
 }
 
 void llamatch_peer_init(llamatch_peer_t *peer)
 {
     memset(peer, 0, sizeof(*peer));
-    llamatch_queue_init(&peer->posted);
-    llamatch_queue_init(&peer->unexpected);
-    /* So that the first entry comes to know_peer. */
-    peer->posted.effort = UINT32_MAX;
-    peer->unexpected.effort = UINT32_MAX;
+    llamatch_lane_init(&peer->posted);
+    llamatch_lane_init(&peer->unexpected);
 }
 
 /* The effort of a queue that has made none yet. */
@@ -104,14 +107,15 @@ static uint32_t no_effort(const llamatch_engine_t *engine)
     return (LLAMATCH_HASH == engine->kind) ? UINT32_MAX : 0;
 }
 
+/* A peer has its first entry. */
 static void know_peer(llamatch_engine_t *engine, llamatch_peer_t *peer)
 {
     if (!peer->known) {
         peer->known = true;
         peer->next = engine->peers;
         engine->peers = peer;
-        peer->posted.effort = no_effort(engine);
-        peer->unexpected.effort = no_effort(engine);
+        peer->posted.queue.effort = no_effort(engine);
+        peer->unexpected.queue.effort = no_effort(engine);
     }
 }
 
@@ -137,9 +141,12 @@ static void make_index(llamatch_engine_t *engine, llamatch_queue_t *queue,
     }
 }
 
-static void fit_queue(llamatch_engine_t *engine, llamatch_queue_t *queue,
-                      const llamatch_shape_t *shape, llamatch_counts_t *counts)
+static void fit_lane(llamatch_engine_t *engine, llamatch_lane_t *lane,
+                     const llamatch_shape_t *shape, llamatch_counts_t *counts)
 {
+    llamatch_queue_t *queue = &lane->queue;
+
+    llamatch_lane_settle(lane, shape);
     if (!may_index(engine) && NULL != queue->index) {
         llamatch_index_drop(&engine->indexing, queue, shape);
         ++counts->dropped;
@@ -155,22 +162,33 @@ static void fit_queue(llamatch_engine_t *engine, llamatch_queue_t *queue,
     }
 }
 
+/* Entries up to which lanes are dense. What may have an index is a queue, and so are the structures
+ * that the other kinds are there to study. */
+static uint32_t dense_entries(const llamatch_engine_t *engine)
+{
+    if (LLAMATCH_AUTO != engine->kind || LLAMATCH_LINE != engine->posted_shape.tags_offset) {
+        return 0;
+    }
+    return smaller(LLAMATCH_DENSE_MAX, smaller(engine->entries, engine->index_above));
+}
+
 void llamatch_engine_set_kind(llamatch_engine_t *engine, llamatch_kind_t kind)
 {
     /* A list is made of arrays of which only one entry is used. */
     uint32_t entries = (LLAMATCH_LIST == kind) ? 1 : engine->entries;
-    uint32_t sparse = (LLAMATCH_LIST == kind) ? 0 : engine->entries / 4;
+    llamatch_shape_t *const shapes[2] = {&engine->posted_shape, &engine->unexpected_shape};
 
     engine->kind = kind;
-    engine->posted_shape.entries = entries;
-    engine->posted_shape.sparse = sparse;
-    engine->unexpected_shape.entries = entries;
-    engine->unexpected_shape.sparse = sparse;
-    for (llamatch_peer_t *peer = engine->peers; NULL != peer; peer = peer->next) {
-        fit_queue(engine, &peer->posted, &engine->posted_shape, &engine->posted);
-        fit_queue(engine, &peer->unexpected, &engine->unexpected_shape, &engine->unexpected);
+    for (int i = 0; i < 2; ++i) {
+        shapes[i]->entries = entries;
+        shapes[i]->sparse = (LLAMATCH_LIST == kind) ? 0 : entries / 4;
+        shapes[i]->dense = dense_entries(engine);
     }
-    fit_queue(engine, &engine->wild, &engine->posted_shape, &engine->posted);
+    for (llamatch_peer_t *peer = engine->peers; NULL != peer; peer = peer->next) {
+        fit_lane(engine, &peer->posted, &engine->posted_shape, &engine->posted);
+        fit_lane(engine, &peer->unexpected, &engine->unexpected_shape, &engine->unexpected);
+    }
+    fit_lane(engine, &engine->wild, &engine->posted_shape, &engine->posted);
 }
 
 static void ring_insert(llamatch_engine_t *engine, llamatch_peer_t *peer)
@@ -203,7 +221,15 @@ static void ring_remove(llamatch_engine_t *engine, llamatch_peer_t *peer)
     peer->ring_prev = NULL;
 }
 
-/* An entry was appended to a queue that has an index or wants one. */
+void llamatch_engine_enter_ring(llamatch_engine_t *engine, llamatch_peer_t *peer)
+{
+    if (NULL != peer->ring_next) {
+        ring_remove(engine, peer);
+    }
+    ring_insert(engine, peer);
+}
+
+/* An entry was appended: does the queue have an index, or want one? */
 static void appended(llamatch_engine_t *engine, llamatch_queue_t *queue,
                      const llamatch_shape_t *shape, llamatch_counts_t *counts, int32_t tag,
                      llamatch_pos_t pos)
@@ -217,16 +243,24 @@ static void appended(llamatch_engine_t *engine, llamatch_queue_t *queue,
     }
 }
 
-void llamatch_engine_post_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
-                               llamatch_pos_t pos)
+int llamatch_engine_post_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
+                              void *item, uint64_t *place)
 {
-    llamatch_queue_t *queue = &engine->wild;
+    const llamatch_shape_t *shape = &engine->posted_shape;
+    llamatch_lane_t *lane = (NULL != peer) ? &peer->posted : &engine->wild;
+    llamatch_pos_t pos = llamatch_lane_append(lane, shape, tag, engine->next_post, item);
 
+    if (NULL == pos.node) {
+        return LLAMATCH_ERR_NO_MEMORY;
+    }
+    *place = (uintptr_t) pos.node;
+    ++engine->next_post;
+    llamatch_lengthen(&engine->num_posted, &engine->most_posted);
     if (NULL != peer) {
         know_peer(engine, peer);
-        queue = &peer->posted;
     }
-    appended(engine, queue, &engine->posted_shape, &engine->posted, tag, pos);
+    appended(engine, &lane->queue, shape, &engine->posted, tag, pos);
+    return LLAMATCH_OK;
 }
 
 /* A search has looked at this many entries: count it, and see whether the queue should be indexed.
@@ -267,17 +301,22 @@ static inline void count_effort(llamatch_engine_t *engine, llamatch_queue_t *que
     }
 }
 
-/* Take an entry out of a queue, indexed or not. */
-static void take_out(llamatch_engine_t *engine, llamatch_queue_t *queue,
+/* Take an entry out of a lane, dense or not, indexed or not. */
+static void take_out(llamatch_engine_t *engine, llamatch_lane_t *lane,
                      const llamatch_shape_t *shape, llamatch_counts_t *counts, llamatch_pos_t pos)
 {
-    if (NULL == queue->index) {
-        llamatch_queue_remove(queue, shape, pos);
-    } else {
-        llamatch_index_remove(&engine->indexing, queue, shape, pos,
-                              engine->index_above / INDEX_HYSTERESIS, keeps_index(engine));
-        counts->dropped += (NULL == queue->index);
+    if (llamatch_lane_is_dense(lane)) {
+        llamatch_lane_pull(lane, shape, pos.index);
+        return;
     }
+    if (NULL == lane->queue.index) {
+        llamatch_queue_remove(&lane->queue, shape, pos);
+    } else {
+        llamatch_index_remove(&engine->indexing, &lane->queue, shape, pos,
+                              engine->index_above / INDEX_HYSTERESIS, keeps_index(engine));
+        counts->dropped += (NULL == lane->queue.index);
+    }
+    llamatch_lane_changed(lane, shape);
 }
 
 static inline uint64_t seq_at(const llamatch_shape_t *shape, llamatch_pos_t pos)
@@ -334,14 +373,31 @@ static int first_merged(const llamatch_shape_t *shape, llamatch_queue_t *const q
     return here;
 }
 
+/* The end of a search for a receive, which has found one or not. */
+static inline void *take_posted(llamatch_engine_t *engine, llamatch_lane_t *lane,
+                                llamatch_pos_t pos)
+{
+    void *item = NULL;
+
+    if (NULL == pos.node) {
+        ++engine->posted.searches;
+    } else {
+        item = llamatch_node_slots(&engine->posted_shape, pos.node)[pos.index].item;
+        llamatch_set_length(&engine->num_posted, engine->num_posted - 1);
+        take_out(engine, lane, &engine->posted_shape, &engine->posted, pos);
+    }
+    return item;
+}
+
 /* Two queues that both have entries, or one with an index. */
-APART static void *match_long(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag)
+APART static void *match_long(llamatch_engine_t *engine, llamatch_lane_t *const lanes[2],
+                              int32_t tag)
 {
     const llamatch_shape_t *shape = &engine->posted_shape;
-    llamatch_queue_t *const queues[2] = {&peer->posted, &engine->wild};
+    llamatch_queue_t *const queues[2] = {&lanes[0]->queue, &lanes[1]->queue};
     uint64_t examined[2] = {0, 0};
     llamatch_pos_t pos = {NULL, 0};
-    void *item = NULL;
+    void *item;
     int from = 0;
 
     if (0 == queues[1]->count) {
@@ -359,55 +415,44 @@ APART static void *match_long(llamatch_engine_t *engine, llamatch_peer_t *peer, 
         pos = (1 == from) ? wild : specific;
     }
     count_depth(&engine->posted, examined[0] + examined[1]);
-    if (NULL == pos.node) {
-        ++engine->posted.other_searches;
-    } else {
-        item = llamatch_node_slots(shape, pos.node)[pos.index].item;
-        --engine->num_posted;
-        take_out(engine, queues[from], shape, &engine->posted, pos);
-    }
+    item = take_posted(engine, lanes[from], pos);
     count_effort(engine, queues[0], shape, &engine->posted, examined[0]);
     count_effort(engine, queues[1], shape, &engine->posted, examined[1]);
     return item;
 }
 
-/* A queue of one array with a few entries, in its first 64 slots. */
-static inline bool is_few(const llamatch_queue_t *queue)
+/* The first match in a dense lane. */
+static inline llamatch_pos_t first_dense(const llamatch_lane_t *lane, llamatch_key_t key,
+                                         uint64_t *examined)
 {
-    return queue->count <= LLAMATCH_SHALLOW && queue->head == queue->tail && queue->head->end <= 64;
-}
+    llamatch_pos_t pos = {lane->queue.head, llamatch_lane_find(lane, key)};
 
-/* The first match in such a queue, one entry after the other. */
-static inline llamatch_pos_t first_of_few(const llamatch_shape_t *shape,
-                                          const llamatch_queue_t *queue, llamatch_key_t key,
-                                          uint64_t *examined)
-{
-    llamatch_pos_t pos = {queue->head, 0};
-    const int32_t *tags = llamatch_node_tags(shape, pos.node);
-
-    for (uint64_t live = pos.node->bits[0]; 0 != live; live &= live - 1) {
-        pos.index = (uint32_t) __builtin_ctzll(live);
+    *examined += pos.index - llamatch_lane_begin(lane);
+    if (lane->end == pos.index) {
+        pos.node = NULL;
+    } else {
         ++*examined;
-        if (llamatch_key_accepts(key, tags[pos.index])) {
-            return pos;
-        }
     }
-    pos.node = NULL;
     return pos;
 }
 
-/* As first_merged, for two queues with few entries: a receive for any source that waits for rare
- * messages is the usual case. */
-static inline int first_merged_few(const llamatch_shape_t *shape, llamatch_queue_t *const queues[2],
-                                   llamatch_key_t key, llamatch_pos_t *found, uint64_t *examined)
+static inline uint64_t first_seq(const llamatch_shape_t *shape, const llamatch_lane_t *lane)
 {
-    int here = (queues[0]->head->first_seq < queues[1]->head->first_seq) ? 0 : 1;
+    return llamatch_node_slots(shape, lane->queue.head)[llamatch_lane_begin(lane)].seq;
+}
+
+/* As first_merged, for two dense lanes: a receive for any source that waits for rare messages is
+ * the usual case. */
+static inline int first_merged_dense(const llamatch_shape_t *shape, llamatch_lane_t *const lanes[2],
+                                     llamatch_key_t key, llamatch_pos_t *found, uint64_t *examined)
+{
+    int here = (first_seq(shape, lanes[0]) < first_seq(shape, lanes[1])) ? 0 : 1;
     uint64_t seq;
 
-    *found = first_of_few(shape, queues[here], key, examined);
+    *found = first_dense(lanes[here], key, examined);
     seq = seq_at(shape, *found);
-    if (queues[!here]->head->first_seq < seq) {
-        llamatch_pos_t other = first_of_few(shape, queues[!here], key, examined);
+    if (first_seq(shape, lanes[!here]) < seq) {
+        llamatch_pos_t other = first_dense(lanes[!here], key, examined);
 
         if (seq_at(shape, other) < seq) {
             *found = other;
@@ -420,33 +465,31 @@ static inline int first_merged_few(const llamatch_shape_t *shape, llamatch_queue
 void *llamatch_engine_match_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag)
 {
     const llamatch_shape_t *shape = &engine->posted_shape;
-    llamatch_queue_t *const queues[2] = {&peer->posted, &engine->wild};
+    llamatch_lane_t *const lanes[2] = {&peer->posted, &engine->wild};
     llamatch_key_t key = llamatch_key_of_message(tag);
+    bool both = (0 != lanes[0]->count && 0 != lanes[1]->count);
     uint64_t examined = 0;
-    int from = (0 == queues[1]->count) ? 0 : 1;
+    int from = (0 == lanes[1]->count) ? 0 : 1;
     llamatch_pos_t pos;
-    void *item = NULL;
+    void *item;
 
-    if (NULL != queues[0]->index || NULL != queues[1]->index) {
-        return match_long(engine, peer, tag);
+    if (both && llamatch_lane_is_dense(lanes[0]) && llamatch_lane_is_dense(lanes[1])) {
+        from = first_merged_dense(shape, lanes, key, &pos, &examined);
+        count_depth(&engine->posted, examined);
+        return take_posted(engine, lanes[from], pos);
     }
-    if (0 != queues[0]->count && 0 != queues[1]->count) {
-        if (!is_few(queues[0]) || !is_few(queues[1])) {
-            return match_long(engine, peer, tag);
-        }
-        from = first_merged_few(shape, queues, key, &pos, &examined);
-    } else {
-        pos = llamatch_queue_find(queues[from], shape, key, &examined);
+    if (both) {
+        llamatch_lane_settle(lanes[0], shape);
+        llamatch_lane_settle(lanes[1], shape);
+        return match_long(engine, lanes, tag);
     }
+    if (NULL != lanes[from]->queue.index) {
+        return match_long(engine, lanes, tag);
+    }
+    pos = llamatch_queue_find(&lanes[from]->queue, shape, key, &examined);
     count_depth(&engine->posted, examined);
-    if (NULL == pos.node) {
-        ++engine->posted.other_searches;
-    } else {
-        item = llamatch_node_slots(shape, pos.node)[pos.index].item;
-        --engine->num_posted;
-        llamatch_queue_remove(queues[from], shape, pos);
-    }
-    count_effort(engine, queues[from], shape, &engine->posted, examined);
+    item = take_posted(engine, lanes[from], pos);
+    count_effort(engine, &lanes[from]->queue, shape, &engine->posted, examined);
     return item;
 }
 
@@ -454,55 +497,64 @@ int llamatch_engine_cancel(llamatch_engine_t *engine, llamatch_peer_t *peer, voi
                            uint64_t place)
 {
     llamatch_node_t *node = (llamatch_node_t *) (uintptr_t) place;
-    llamatch_queue_t *queue = (NULL != peer) ? &peer->posted : &engine->wild;
+    llamatch_lane_t *lane = (NULL != peer) ? &peer->posted : &engine->wild;
     const llamatch_shape_t *shape = &engine->posted_shape;
+    llamatch_pos_t pos = {NULL, 0};
 
-    if (NULL == node) {
+    if (NULL != node) {
+        pos = llamatch_lane_find_item(lane, shape, node, item);
+    }
+    if (NULL == pos.node) {
         return LLAMATCH_NOT_FOUND;
     }
-    for (uint32_t i = llamatch_node_next(node, 0); i < node->end;
-         i = llamatch_node_next(node, i + 1)) {
-        llamatch_pos_t pos = {node, i};
-
-        if (item != llamatch_node_slots(shape, node)[i].item) {
-            continue;
-        }
-        if (NULL == queue->index) {
-            llamatch_queue_remove(queue, shape, pos);
-        } else {
-            llamatch_index_cancel(&engine->indexing, queue, shape, pos,
-                                  engine->index_above / INDEX_HYSTERESIS, keeps_index(engine));
-            engine->posted.dropped += (NULL == queue->index);
-        }
-        --engine->num_posted;
-        ++engine->posted.removed;
-        return LLAMATCH_OK;
+    if (NULL == lane->queue.index) {
+        take_out(engine, lane, shape, &engine->posted, pos);
+    } else {
+        llamatch_index_cancel(&engine->indexing, &lane->queue, shape, pos,
+                              engine->index_above / INDEX_HYSTERESIS, keeps_index(engine));
+        engine->posted.dropped += (NULL == lane->queue.index);
+        llamatch_lane_changed(lane, shape);
     }
-    return LLAMATCH_NOT_FOUND;
+    llamatch_set_length(&engine->num_posted, engine->num_posted - 1);
+    ++engine->posted.removed;
+    return LLAMATCH_OK;
 }
 
-void llamatch_engine_arrive_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
-                                 llamatch_pos_t pos)
+int llamatch_engine_arrive_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
+                                void *item)
 {
-    know_peer(engine, peer);
-    if (1 == peer->unexpected.count) {
-        if (NULL != peer->ring_next) {
-            ring_remove(engine, peer);
-        }
-        ring_insert(engine, peer);
+    const llamatch_shape_t *shape = &engine->unexpected_shape;
+    llamatch_lane_t *lane = &peer->unexpected;
+    llamatch_pos_t pos;
+
+    if (LLAMATCH_ANY_TAG == tag) {
+        return LLAMATCH_ERR_ARGUMENT;
     }
-    appended(engine, &peer->unexpected, &engine->unexpected_shape, &engine->unexpected, tag, pos);
+    pos = llamatch_lane_append(lane, shape, tag, engine->next_arrival, item);
+    if (NULL == pos.node) {
+        return LLAMATCH_ERR_NO_MEMORY;
+    }
+    ++engine->next_arrival;
+    llamatch_lengthen(&engine->num_unexpected, &engine->most_unexpected);
+    know_peer(engine, peer);
+    if (1 == lane->count && peer != peer->ring_next) {
+        llamatch_engine_enter_ring(engine, peer);
+    }
+    appended(engine, &lane->queue, shape, &engine->unexpected, tag, pos);
+    return LLAMATCH_OK;
 }
 
 /* Search the messages of one peer. */
 static inline bool search_peer(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
                                llamatch_hold_t *hold, uint64_t *examined)
 {
-    llamatch_queue_t *queue = &peer->unexpected;
+    llamatch_queue_t *queue = &peer->unexpected.queue;
     const llamatch_shape_t *shape = &engine->unexpected_shape;
     uint64_t here = 0;
 
-    if (LLAMATCH_UNLIKELY(NULL != queue->index) && LLAMATCH_ANY_TAG != tag) {
+    if (llamatch_lane_is_dense(&peer->unexpected)) {
+        hold->pos = first_dense(&peer->unexpected, llamatch_key_of_receive(tag), &here);
+    } else if (LLAMATCH_UNLIKELY(NULL != queue->index) && LLAMATCH_ANY_TAG != tag) {
         hold->pos = llamatch_index_find(&engine->indexing, queue, shape, tag, &here);
     } else {
         hold->pos = llamatch_queue_find(queue, shape, llamatch_key_of_receive(tag), &here);
@@ -548,7 +600,7 @@ void *llamatch_engine_search_rest(llamatch_engine_t *engine, llamatch_peer_t *pe
     } else {
         examined = search_ring(engine, tag, hold);
     }
-    ++engine->unexpected.other_searches; /* until it is taken */
+    ++engine->unexpected.searches;
     count_depth(&engine->unexpected, examined);
     return hold->item;
 }
@@ -570,14 +622,16 @@ void llamatch_engine_take_rest(llamatch_engine_t *engine, const llamatch_hold_t 
     }
 }
 
-/* Visit one queue; its index, if any, is made anew. */
-static size_t walk_queue(llamatch_engine_t *engine, llamatch_queue_t *queue,
-                         const llamatch_shape_t *shape, llamatch_counts_t *counts,
-                         llamatch_visit_fn_t visit, void *context)
+/* Visit one lane; its index, if any, is made anew. */
+static size_t walk_lane(llamatch_engine_t *engine, llamatch_lane_t *lane,
+                        const llamatch_shape_t *shape, llamatch_counts_t *counts,
+                        llamatch_visit_fn_t visit, void *context)
 {
+    llamatch_queue_t *queue = &lane->queue;
     bool indexed = (NULL != queue->index);
     size_t removed;
 
+    llamatch_lane_settle(lane, shape);
     if (indexed) {
         llamatch_index_drop(&engine->indexing, queue, shape);
     }
@@ -586,6 +640,7 @@ static size_t walk_queue(llamatch_engine_t *engine, llamatch_queue_t *queue,
     if (indexed && LLAMATCH_OK != llamatch_index_build(&engine->indexing, queue, shape)) {
         ++counts->dropped;
     }
+    llamatch_lane_changed(lane, shape);
     return removed;
 }
 
@@ -595,13 +650,13 @@ size_t llamatch_engine_walk_unexpected(llamatch_engine_t *engine, llamatch_visit
     size_t removed = 0;
 
     for (llamatch_peer_t *peer = engine->peers; NULL != peer; peer = peer->next) {
-        removed += walk_queue(engine, &peer->unexpected, &engine->unexpected_shape,
-                              &engine->unexpected, visit, context);
+        removed += walk_lane(engine, &peer->unexpected, &engine->unexpected_shape,
+                             &engine->unexpected, visit, context);
         if (0 == peer->unexpected.count && NULL != peer->ring_next) {
             ring_remove(engine, peer);
         }
     }
-    engine->num_unexpected -= (uint32_t) removed;
+    llamatch_set_length(&engine->num_unexpected, engine->num_unexpected - (uint32_t) removed);
     return removed;
 }
 
@@ -611,31 +666,28 @@ size_t llamatch_engine_walk_posted(llamatch_engine_t *engine, llamatch_visit_fn_
     size_t removed = 0;
 
     for (llamatch_peer_t *peer = engine->peers; NULL != peer; peer = peer->next) {
-        removed += walk_queue(engine, &peer->posted, &engine->posted_shape, &engine->posted, visit,
-                              context);
+        removed += walk_lane(engine, &peer->posted, &engine->posted_shape, &engine->posted, visit,
+                             context);
     }
     removed +=
-        walk_queue(engine, &engine->wild, &engine->posted_shape, &engine->posted, visit, context);
-    engine->num_posted -= (uint32_t) removed;
+        walk_lane(engine, &engine->wild, &engine->posted_shape, &engine->posted, visit, context);
+    llamatch_set_length(&engine->num_posted, engine->num_posted - (uint32_t) removed);
     return removed;
 }
 
-static void tell_stats(const llamatch_counts_t *counts, uint64_t entries, uint64_t length,
-                       llamatch_stats_t *stats)
+static void tell_stats(const llamatch_counts_t *counts, llamatch_stats_t *stats)
 {
-    stats->length = length;
-    stats->length_max = counts->length_max;
-    stats->matches = entries - length - counts->removed;
-    stats->searches = stats->matches + counts->other_searches;
     stats->indexed = counts->indexed;
     stats->dropped = counts->dropped;
     stats->depth_sum = counts->depth_sum;
     stats->depth_max = counts->depth_max;
     memcpy(stats->depths, counts->depths, sizeof(stats->depths));
-    for (uint32_t depth = 2; depth <= LLAMATCH_SHALLOW; ++depth) {
-        stats->depths[31 - __builtin_clz(depth)] += counts->shallow[depth];
-        stats->depth_sum += depth * counts->shallow[depth];
-        if (0 < counts->shallow[depth] && depth > stats->depth_max) {
+    for (uint32_t passed = 1; passed < LLAMATCH_DENSE_MAX; ++passed) {
+        uint32_t depth = passed + 1;
+
+        stats->depths[31 - __builtin_clz(depth)] += counts->dense[passed];
+        stats->depth_sum += depth * counts->dense[passed];
+        if (0 < counts->dense[passed] && depth > stats->depth_max) {
             stats->depth_max = depth;
         }
     }
@@ -653,32 +705,44 @@ static void tell_stats(const llamatch_counts_t *counts, uint64_t entries, uint64
 void llamatch_engine_stats(const llamatch_engine_t *engine, llamatch_stats_t *posted,
                            llamatch_stats_t *unexpected)
 {
-    tell_stats(&engine->posted, engine->next_post, engine->num_posted, posted);
-    tell_stats(&engine->unexpected, engine->next_arrival, engine->num_unexpected, unexpected);
+    posted->length = engine->num_posted;
+    posted->length_max = engine->most_posted;
+    posted->matches = engine->next_post - posted->length - engine->posted.removed;
+    posted->searches = posted->matches + engine->posted.searches;
+    tell_stats(&engine->posted, posted);
+    unexpected->length = engine->num_unexpected;
+    unexpected->length_max = engine->most_unexpected;
+    unexpected->matches = engine->next_arrival - unexpected->length - engine->unexpected.removed;
+    unexpected->searches = engine->unexpected.searches;
+    tell_stats(&engine->unexpected, unexpected);
 }
 
 size_t llamatch_engine_num_indexed(const llamatch_engine_t *engine)
 {
-    size_t indexed = (NULL != engine->wild.index);
+    size_t indexed = (NULL != engine->wild.queue.index);
 
     for (const llamatch_peer_t *peer = engine->peers; NULL != peer; peer = peer->next) {
-        indexed += (NULL != peer->posted.index) + (NULL != peer->unexpected.index);
+        indexed += (NULL != peer->posted.queue.index) + (NULL != peer->unexpected.queue.index);
     }
     return indexed;
 }
 
-static int verify_queue(const llamatch_engine_t *engine, const llamatch_queue_t *queue,
-                        const llamatch_shape_t *shape, uint64_t limit)
+static int verify_lane(const llamatch_engine_t *engine, const llamatch_lane_t *lane,
+                       const llamatch_shape_t *shape, uint64_t limit)
 {
-    int broken = llamatch_queue_verify(queue, shape);
+    const llamatch_node_t *node = lane->queue.tail;
+    int broken = llamatch_lane_verify(lane, shape);
+    uint32_t end;
 
-    if (0 == broken && NULL != queue->index) {
-        broken = llamatch_index_verify(&engine->indexing, queue, shape);
+    if (0 == broken && NULL != lane->queue.index) {
+        broken = llamatch_index_verify(&engine->indexing, &lane->queue, shape);
     }
-    for (const llamatch_node_t *node = queue->tail; 0 == broken && NULL != node && 0 != node->end;
-         node = NULL) {
-        /* Sorted queues: only the last number has to be compared with the counter. */
-        broken = (llamatch_node_slots(shape, node)[node->end - 1].seq < limit) ? 0 : 105;
+    if (0 == broken && NULL != node) {
+        /* Sorted: only the last number has to be compared with the counter. */
+        end = llamatch_lane_is_dense(lane) ? lane->end : node->end;
+        if (0 < end && llamatch_node_slots(shape, node)[end - 1].seq >= limit) {
+            broken = 105;
+        }
     }
     return broken;
 }
@@ -686,14 +750,14 @@ static int verify_queue(const llamatch_engine_t *engine, const llamatch_queue_t 
 int llamatch_engine_verify(const llamatch_engine_t *engine)
 {
     size_t posted = engine->wild.count, unexpected = 0, in_ring = 0, expected_in_ring = 0;
-    int broken = verify_queue(engine, &engine->wild, &engine->posted_shape, engine->next_post);
+    int broken = verify_lane(engine, &engine->wild, &engine->posted_shape, engine->next_post);
 
     for (const llamatch_peer_t *peer = engine->peers; 0 == broken && NULL != peer;
          peer = peer->next) {
-        broken = verify_queue(engine, &peer->posted, &engine->posted_shape, engine->next_post);
+        broken = verify_lane(engine, &peer->posted, &engine->posted_shape, engine->next_post);
         if (0 == broken) {
-            broken = verify_queue(engine, &peer->unexpected, &engine->unexpected_shape,
-                                  engine->next_arrival);
+            broken = verify_lane(engine, &peer->unexpected, &engine->unexpected_shape,
+                                 engine->next_arrival);
         }
         if (0 == broken && 0 != peer->unexpected.count && NULL == peer->ring_next) {
             return 103;
@@ -719,8 +783,8 @@ int llamatch_engine_verify(const llamatch_engine_t *engine)
     if (in_ring != expected_in_ring) {
         return 103;
     }
-    if (engine->num_posted > engine->posted.length_max
-        || engine->num_unexpected > engine->unexpected.length_max) {
+    if (engine->num_posted > engine->most_posted
+        || engine->num_unexpected > engine->most_unexpected) {
         return 104;
     }
     if (posted != engine->num_posted) {

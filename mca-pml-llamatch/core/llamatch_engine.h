@@ -15,7 +15,8 @@
  * for any source: with many peers a single queue would make each search pass everybody's entries.
  * The state of a peer is part of the caller's own state for it, so a peer that was never talked to
  * costs nothing here. A queue that is long and searched deeply gets a hash over its tags
- * (llamatch_index.h); a short one, or one that is matched at its front, never does.
+ * (llamatch_index.h); a short one, or one that is matched at its front, never does. Up to 32
+ * entries are kept in a form that costs no more than a list of them (llamatch_lane.h).
  *
  * Order (rule M1), and why it holds
  * ---------------------------------
@@ -24,13 +25,15 @@
  * hence sorted by them (queue invariant I5). The receives that can match a message from source s
  * are exactly those in peer s's posted queue and in the wild queue. "First match of a sorted
  * queue" is the earliest match in that queue; the smaller number of the two first matches is
- * therefore the earliest posted of all matching receives. Without an index, first_merged finds it
- * by walking the nodes of the two queues in the order of their first numbers. When a node yields
- * a match with number m, every entry that was posted before m and is not yet examined is in the
- * other queue, in nodes whose first number is smaller than m: only those are still searched, and
- * the result is the minimum. Nothing posted before the result is left unexamined. With an index,
- * the first match of a queue is the older one of its first entry with the message's tag and its
- * first entry with ANY_TAG (llamatch_index.h says why these are found), and no others match.
+ * therefore the earliest posted of all matching receives. Dense lanes are sorted as well (lane
+ * invariant I4), and few: first_merged_dense takes the two first matches and compares. Without an
+ * index, first_merged finds it by walking the nodes of the two queues in the order of their first
+ * numbers. When a node yields a match with number m, every entry that was posted before m and is
+ * not yet examined is in the other queue, in nodes whose first number is smaller than m: only those
+ * are still searched, and the result is the minimum. Nothing posted before the result is left
+ * unexamined. With an index, the first match of a queue is the older one of its first entry with
+ * the message's tag and its first entry with ANY_TAG (llamatch_index.h says why these are found),
+ * and no others match.
  *
  * Messages. The caller hands messages over in the order their source sent them (ob1 does, by its
  * own per-peer sequence numbers), and messages of one source are in one queue, in that order. The
@@ -46,7 +49,7 @@
  * share nothing but the pool, which is safe.
  *
  * Invariants (llamatch_engine_verify returns 100 + the number of the first broken one, or the
- * number of the queue or index):
+ * number of the lane, queue or index):
  *  I1 num_posted is the sum of the counts of all posted queues and the wild queue.
  *  I2 num_unexpected is the sum of the counts of all unexpected queues.
  *  I3 a peer that has unexpected messages is in the ring (one that has none any more leaves it when
@@ -54,13 +57,13 @@
  *  I4 no length is greater than its high-water mark.
  *  I5 each number in a posted queue is smaller than next_post, each in an unexpected queue than
  *     next_arrival.
- *  I6 each queue and each index fulfils its own invariants.
+ *  I6 each lane and each index fulfils its own invariants.
  */
 #ifndef LLAMATCH_ENGINE_H
 #define LLAMATCH_ENGINE_H
 
 #include "llamatch_index.h"
-#include "llamatch_queue.h"
+#include "llamatch_lane.h"
 
 /** How queues are kept; all give the same matches. */
 typedef enum {
@@ -75,9 +78,6 @@ typedef enum {
 /** "auto", "lla", "hash", "list". */
 extern const char *const llamatch_kind_names[LLAMATCH_NUM_KINDS];
 
-/** Entries at the front of a queue that are compared one by one, and inline. */
-#define LLAMATCH_SHALLOW 6
-
 /** Depths from 1, 2-3, 4-7, ... up to 2^15 and more. */
 #define LLAMATCH_DEPTHS 16
 
@@ -88,15 +88,14 @@ extern const char *const llamatch_kind_names[LLAMATCH_NUM_KINDS];
  * counted here, but by llamatch_engine_stats.
  */
 typedef struct llamatch_counts {
+    uint64_t searches;                /**< posted: those without match only; unexpected: all */
     uint64_t removed;                 /**< entries, by a cancel or a walk */
-    uint64_t other_searches;          /**< that did not take an entry out */
     uint64_t depths[LLAMATCH_DEPTHS]; /**< searches by depth; without those counted below */
     uint64_t depth_sum;               /**< of the same searches */
     uint64_t depth_max;
-    uint64_t shallow[LLAMATCH_SHALLOW + 1]; /**< matches inline at depths 2, 3, ... */
-    uint64_t length_max;
-    uint64_t indexed; /**< times that a queue got an index */
-    uint64_t dropped; /**< times that an index was given up */
+    uint64_t dense[LLAMATCH_DENSE_MAX]; /**< searches of a dense lane by entries passed, from 1 */
+    uint64_t indexed;                   /**< times that a queue got an index */
+    uint64_t dropped;                   /**< times that an index was given up */
 } llamatch_counts_t;
 
 /** What llamatch_engine_stats tells of one kind of queue. */
@@ -114,21 +113,23 @@ typedef struct llamatch_stats {
 
 /** One source. Part of the caller's state of it; initialised by llamatch_peer_init. */
 typedef struct llamatch_peer {
-    llamatch_queue_t posted;
-    llamatch_queue_t unexpected;
+    llamatch_lane_t posted;
+    llamatch_lane_t unexpected;
     struct llamatch_peer *ring_next; /**< NULL: not in the ring */
     struct llamatch_peer *ring_prev;
     struct llamatch_peer *next; /**< of all peers that ever had an entry */
-    bool known; /**< is in that list; until then both queues' effort is UINT32_MAX */
+    bool known;                 /**< is in that list */
 } llamatch_peer_t;
 
 /** Private; here only so that short queues can be matched inline. */
 typedef struct llamatch_engine {
-    uint32_t num_unexpected;
+    uint32_t num_unexpected;  /**< this and num_posted: other threads may read them at any time */
+    uint32_t most_unexpected; /**< so far */
     uint32_t num_posted;
+    uint32_t most_posted;
     uint64_t next_post;
     uint64_t next_arrival;
-    llamatch_queue_t wild; /**< receives for any source */
+    llamatch_lane_t wild; /**< receives for any source */
     llamatch_shape_t posted_shape;
     llamatch_shape_t unexpected_shape;
     llamatch_node_t *spare; /**< of both shapes */
@@ -158,8 +159,8 @@ extern const llamatch_config_t llamatch_config_default;
 typedef struct llamatch_hold {
     void *item;            /**< NULL: nothing found */
     llamatch_peer_t *peer; /**< whose message it is */
-    llamatch_pos_t pos;
-    bool any; /**< found by an any-source search */
+    llamatch_pos_t pos;    /**< in a dense lane: only the index */
+    bool any;              /**< found by an any-source search */
 } llamatch_hold_t;
 
 /** @return LLAMATCH_OK, LLAMATCH_ERR_ARGUMENT or LLAMATCH_ERR_NO_MEMORY (nothing to finish then) */
@@ -252,190 +253,157 @@ size_t llamatch_engine_num_indexed(const llamatch_engine_t *engine);
 /** @return 0, or which invariant is broken (see above) */
 int llamatch_engine_verify(const llamatch_engine_t *engine);
 
-/** The rest of the inline functions below. */
-void llamatch_engine_post_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
-                               llamatch_pos_t pos);
+/** The rest of the inline functions below, each of which it does completely. */
+int llamatch_engine_post_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
+                              void *item, uint64_t *place);
 void *llamatch_engine_match_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag);
-void llamatch_engine_arrive_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
-                                 llamatch_pos_t pos);
+int llamatch_engine_arrive_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
+                                void *item);
 void *llamatch_engine_search_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
                                   llamatch_hold_t *hold);
 void llamatch_engine_take_rest(llamatch_engine_t *engine, const llamatch_hold_t *hold);
 
+/** A peer without messages gets its first one, and goes to the ring's end. */
+void llamatch_engine_enter_ring(llamatch_engine_t *engine, llamatch_peer_t *peer);
+
 /*
- * All below is for short queues, and for those that are matched at their front: what needs more
- * than a look at the first few entries goes to the functions above. A queue whose effort is
- * UINT32_MAX has an index, or wants one, or belongs to a peer that is not known yet.
+ * All below is for dense lanes (llamatch_lane.h), one at a time; the functions above do the rest. A
+ * lane of a peer that is not known yet, and one of kind HASH, is never dense.
  */
-#if defined(__GNUC__)
-#define LLAMATCH_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
-#else
-#define LLAMATCH_UNLIKELY(condition) (condition)
-#endif
-
-/**
- * Compare the first few entries of a queue that is not empty: one by one, which for so few is
- * faster than to compare a whole block of tags.
- *
- * @return depth of the match, then *pos is it; or 0
- */
-static inline uint32_t llamatch_queue_find_shallow(const llamatch_queue_t *queue,
-                                                   const llamatch_shape_t *shape,
-                                                   llamatch_key_t key, llamatch_pos_t *pos)
+/** Change a length that another thread may read: the heater asks whether there is anything. */
+static inline void llamatch_set_length(uint32_t *length, uint32_t value)
 {
-    uint64_t live = queue->head->bits[0];
-    uint32_t depth = 1;
+    __atomic_store_n(length, value, __ATOMIC_RELAXED);
+}
 
-    pos->node = queue->head;
-    if (LLAMATCH_UNLIKELY(0 == live)) {
-        return 0;
+static inline void llamatch_lengthen(uint32_t *length, uint32_t *most)
+{
+    uint32_t value = *length + 1;
+
+    llamatch_set_length(length, value);
+    if (LLAMATCH_UNLIKELY(value > *most)) {
+        *most = value;
     }
-    for (;;) {
-        pos->index = (uint32_t) __builtin_ctzll(live);
-        if (llamatch_key_accepts(key, llamatch_node_tags(shape, pos->node)[pos->index])) {
-            return depth;
-        }
-        live &= live - 1;
-        if (0 == live) {
-            /* To the next node, when there is one and this one has no other entries. */
-            if (64 < pos->node->end || NULL == pos->node->next) {
-                return 0;
-            }
-            pos->node = pos->node->next;
-            live = pos->node->bits[0];
-        }
-        if (LLAMATCH_SHALLOW == depth || 0 == live) {
-            return 0;
-        }
-        ++depth;
+}
+
+/** Count a search of one dense lane that passed some entries; those that did not are the rest. */
+static inline void llamatch_count_dense(llamatch_counts_t *counts, uint32_t passed)
+{
+    if (LLAMATCH_UNLIKELY(0 < passed)) {
+        ++counts->dense[passed];
     }
 }
 
 static inline int llamatch_engine_post(llamatch_engine_t *engine, llamatch_peer_t *peer,
                                        int32_t tag, void *item, uint64_t *place)
 {
-    llamatch_queue_t *queue = (NULL != peer) ? &peer->posted : &engine->wild;
-    llamatch_pos_t pos =
-        llamatch_queue_append(queue, &engine->posted_shape, tag, engine->next_post, item);
+    llamatch_lane_t *lane = (NULL != peer) ? &peer->posted : &engine->wild;
 
-    if (LLAMATCH_UNLIKELY(NULL == pos.node)) {
-        return LLAMATCH_ERR_NO_MEMORY;
+    if (LLAMATCH_UNLIKELY(!llamatch_lane_has_room(lane, &engine->posted_shape))) {
+        return llamatch_engine_post_rest(engine, peer, tag, item, place);
     }
-    *place = (uintptr_t) pos.node;
+    *place =
+        (uintptr_t) llamatch_lane_push(lane, &engine->posted_shape, tag, engine->next_post, item);
     ++engine->next_post;
-    if (++engine->num_posted > engine->posted.length_max) {
-        engine->posted.length_max = engine->num_posted;
-    }
-    if (LLAMATCH_UNLIKELY(UINT32_MAX == queue->effort)) {
-        llamatch_engine_post_rest(engine, peer, tag, pos);
-    }
+    llamatch_lengthen(&engine->num_posted, &engine->most_posted);
     return LLAMATCH_OK;
 }
 
 static inline void *llamatch_engine_match(llamatch_engine_t *engine, llamatch_peer_t *peer,
                                           int32_t tag)
 {
-    llamatch_queue_t *queue = &peer->posted;
-    llamatch_pos_t pos;
-    uint32_t depth;
+    const llamatch_shape_t *shape = &engine->posted_shape;
+    llamatch_lane_t *lane = &peer->posted;
+    uint32_t index;
     void *item;
 
-    if (0 == engine->wild.count) {
-        if (0 == queue->count) {
+    if (LLAMATCH_LIKELY(0 == engine->wild.count)) {
+        if (0 == lane->count) {
             return NULL;
         }
-    } else if (0 == queue->count) {
-        queue = &engine->wild;
+    } else if (0 == lane->count) {
+        lane = &engine->wild;
     } else {
         return llamatch_engine_match_rest(engine, peer, tag);
     }
-    if (NULL != queue->index
-        || 0
-               == (depth = llamatch_queue_find_shallow(queue, &engine->posted_shape,
-                                                       llamatch_key_of_message(tag), &pos))) {
+    if (LLAMATCH_UNLIKELY(!llamatch_lane_is_dense(lane))) {
         return llamatch_engine_match_rest(engine, peer, tag);
     }
-    if (1 < depth) {
-        ++engine->posted.shallow[depth];
+    index = llamatch_lane_find(lane, llamatch_key_of_message(tag));
+    if (LLAMATCH_UNLIKELY(lane->end == index)) {
+        ++engine->posted.searches;
+        llamatch_count_dense(&engine->posted, lane->count - 1);
+        return NULL;
     }
-    item = llamatch_node_slots(&engine->posted_shape, pos.node)[pos.index].item;
-    --engine->num_posted;
-    llamatch_queue_remove(queue, &engine->posted_shape, pos);
+    llamatch_count_dense(&engine->posted, index - llamatch_lane_begin(lane));
+    item = llamatch_node_slots(shape, lane->queue.head)[index].item;
+    llamatch_set_length(&engine->num_posted, engine->num_posted - 1);
+    llamatch_lane_pull(lane, shape, index);
     return item;
 }
 
 static inline int llamatch_engine_arrive(llamatch_engine_t *engine, llamatch_peer_t *peer,
                                          int32_t tag, void *item)
 {
-    llamatch_queue_t *queue = &peer->unexpected;
-    llamatch_pos_t pos;
+    llamatch_lane_t *lane = &peer->unexpected;
 
-    if (LLAMATCH_UNLIKELY(LLAMATCH_ANY_TAG == tag)) {
-        return LLAMATCH_ERR_ARGUMENT;
-    }
-    pos = llamatch_queue_append(queue, &engine->unexpected_shape, tag, engine->next_arrival, item);
-    if (LLAMATCH_UNLIKELY(NULL == pos.node)) {
-        return LLAMATCH_ERR_NO_MEMORY;
-    }
-    ++engine->next_arrival;
-    if (++engine->num_unexpected > engine->unexpected.length_max) {
-        engine->unexpected.length_max = engine->num_unexpected;
+    if (LLAMATCH_UNLIKELY(LLAMATCH_ANY_TAG == tag
+                          || !llamatch_lane_has_room(lane, &engine->unexpected_shape))) {
+        return llamatch_engine_arrive_rest(engine, peer, tag, item);
     }
     /* The first message of a peer goes to the ring's end, where it is if the ring is just this one.
      */
-    if (LLAMATCH_UNLIKELY(UINT32_MAX == queue->effort
-                          || (1 == queue->count && peer != peer->ring_next))) {
-        llamatch_engine_arrive_rest(engine, peer, tag, pos);
+    if (LLAMATCH_UNLIKELY(0 == lane->count && peer != peer->ring_next)) {
+        llamatch_engine_enter_ring(engine, peer);
     }
+    (void) llamatch_lane_push(lane, &engine->unexpected_shape, tag, engine->next_arrival, item);
+    ++engine->next_arrival;
+    llamatch_lengthen(&engine->num_unexpected, &engine->most_unexpected);
     return LLAMATCH_OK;
 }
 
 static inline void *llamatch_engine_search(llamatch_engine_t *engine, llamatch_peer_t *peer,
                                            int32_t tag, llamatch_hold_t *hold)
 {
-    const llamatch_shape_t *shape = &engine->unexpected_shape;
-    uint32_t depth;
+    const llamatch_lane_t *lane;
+    uint32_t index;
 
     hold->any = (NULL == peer);
+    hold->item = NULL;
     if (hold->any) {
         if (0 == engine->num_unexpected) {
-            hold->item = NULL;
             return NULL;
         }
-        peer = engine->ring;
-    }
-    if (0 == peer->unexpected.count) {
-        if (hold->any) { /* the ring may begin with a peer that has none any more */
-            return llamatch_engine_search_rest(engine, NULL, tag, hold);
-        }
-        hold->item = NULL;
+        peer = engine->ring; /* it may begin with a peer that has none any more */
+    } else if (0 == peer->unexpected.count) {
         return NULL;
     }
-    depth = llamatch_queue_find_shallow(&peer->unexpected, shape, llamatch_key_of_receive(tag),
-                                        &hold->pos);
-    if (0 == depth) {
+    lane = &peer->unexpected;
+    if (LLAMATCH_UNLIKELY(!llamatch_lane_is_dense(lane) || 0 == lane->count)) {
         return llamatch_engine_search_rest(engine, hold->any ? NULL : peer, tag, hold);
     }
-    if (1 < depth) {
-        ++engine->unexpected.shallow[depth];
+    index = llamatch_lane_find(lane, llamatch_key_of_receive(tag));
+    if (LLAMATCH_UNLIKELY(lane->end == index)) {
+        return llamatch_engine_search_rest(engine, hold->any ? NULL : peer, tag, hold);
     }
-    ++engine->unexpected.other_searches; /* until it is taken */
+    ++engine->unexpected.searches;
+    llamatch_count_dense(&engine->unexpected, index - llamatch_lane_begin(lane));
     hold->peer = peer;
-    hold->item = llamatch_node_slots(shape, hold->pos.node)[hold->pos.index].item;
+    hold->pos.index = index;
+    hold->item = llamatch_node_slots(&engine->unexpected_shape, lane->queue.head)[index].item;
     return hold->item;
 }
 
 static inline void llamatch_engine_take(llamatch_engine_t *engine, const llamatch_hold_t *hold)
 {
-    llamatch_queue_t *queue = &hold->peer->unexpected;
+    llamatch_lane_t *lane = &hold->peer->unexpected;
 
-    --engine->num_unexpected;
-    --engine->unexpected.other_searches;
-    if (LLAMATCH_UNLIKELY(NULL != queue->index
+    llamatch_set_length(&engine->num_unexpected, engine->num_unexpected - 1);
+    if (LLAMATCH_UNLIKELY(!llamatch_lane_is_dense(lane)
                           || (hold->any && hold->peer != hold->peer->ring_next))) {
         llamatch_engine_take_rest(engine, hold);
     } else {
-        llamatch_queue_remove(queue, &engine->unexpected_shape, hold->pos);
+        llamatch_lane_pull(lane, &engine->unexpected_shape, hold->pos.index);
     }
 }
 

@@ -39,6 +39,7 @@ int llamatch_shape_init(llamatch_shape_t *shape, llamatch_pool_t *pool, uint32_t
     tags_end = shape->tags_offset + entries * (uint32_t) sizeof(int32_t);
     shape->slots_offset = round_up(tags_end, LLAMATCH_LINE);
     shape->entries = entries;
+    shape->dense = 0;
     shape->sparse = entries / 4;
     shape->find = find;
     shape->moved = moved;
@@ -184,6 +185,17 @@ void llamatch_queue_node_sparse(llamatch_queue_t *queue, const llamatch_shape_t 
     if (NULL != node->prev && node->live + node->prev->live <= shape->entries / 2) {
         merge_next(queue, shape, node->prev);
     }
+}
+
+uint32_t llamatch_queue_pack(llamatch_queue_t *queue, const llamatch_shape_t *shape)
+{
+    llamatch_node_t *node = queue->head;
+    uint32_t entries = move_entries(shape, node, node, 0);
+
+    node->end = 0;
+    node->live = 0;
+    memset(node->bits, 0, words_of(shape) * sizeof(node->bits[0]));
+    return entries;
 }
 
 void llamatch_queue_compact(llamatch_queue_t *queue, const llamatch_shape_t *shape)

@@ -61,7 +61,7 @@
 /** Entries per node: limits of what llamatch_shape_init accepts, and the usual choice. */
 #define LLAMATCH_ENTRIES_MIN 2
 #define LLAMATCH_ENTRIES_MAX 512
-#define LLAMATCH_ENTRIES_DEFAULT 16 /* 16 tags of 4 bytes: one cache line per array */
+#define LLAMATCH_ENTRIES_DEFAULT 32 /* as many as are compared one by one: llamatch_lane.h */
 
 /** Tags that a search looks at together. The array of tags may be read up to such a multiple. */
 #define LLAMATCH_BLOCK 16
@@ -146,6 +146,7 @@ typedef struct llamatch_shape {
     llamatch_moved_fn_t moved; /**< NULL: nobody needs to know */
     llamatch_node_t **spare; /**< one unused node for the queues of an engine; NULL: none is kept */
     uint32_t entries;        /**< entries per node that are used */
+    uint32_t dense;          /**< entries of a dense lane at most (llamatch_lane.h); 0: no such */
     uint32_t sparse;         /**< live entries from which on a node is merged with a neighbour */
     uint32_t tags_offset;    /**< bytes from the start of a node to its tags */
     uint32_t slots_offset;   /**< bytes from the start of a node to its slots */
@@ -204,12 +205,18 @@ void llamatch_queue_node_empty(llamatch_queue_t *queue, const llamatch_shape_t *
 void llamatch_queue_node_sparse(llamatch_queue_t *queue, const llamatch_shape_t *shape,
                                 llamatch_node_t *node);
 
+/**
+ * Put the entries of a queue of one node side by side at the node's start, and forget them: the
+ * node is an empty one then. There must be no index. @return how many there are
+ */
+uint32_t llamatch_queue_pack(llamatch_queue_t *queue, const llamatch_shape_t *shape);
+
 /** Merge neighbours as long as two fit in one. There must be no index. */
 void llamatch_queue_compact(llamatch_queue_t *queue, const llamatch_shape_t *shape);
 
 /**
  * Append an entry. @p seq must be greater than that of every entry in the queue, @p item must
- * not be NULL. Inline, as removal is: a queue of one entry should cost no more than a list of one.
+ * not be NULL.
  *
  * @return where it is; node is NULL when there is no memory, and the queue unchanged
  */

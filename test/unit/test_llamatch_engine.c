@@ -33,7 +33,10 @@ static size_t num_moved; /* entries that went to another array */
 
 static int32_t tag_of(const llamatch_engine_t *engine, const llamatch_hold_t *hold)
 {
-    return llamatch_node_tags(&engine->unexpected_shape, hold->pos.node)[hold->pos.index];
+    const llamatch_lane_t *lane = &hold->peer->unexpected;
+    const llamatch_node_t *node = llamatch_lane_is_dense(lane) ? lane->queue.head : hold->pos.node;
+
+    return llamatch_node_tags(&engine->unexpected_shape, node)[hold->pos.index];
 }
 
 static void thing_moved(void *item, uint64_t place)
@@ -349,7 +352,7 @@ static void test_cancel(void **state)
         assert_int_equal(LLAMATCH_OK, cancel(&f, 1, 4));
         assert_int_equal(LLAMATCH_OK, cancel(&f, ANY, 0));
         /* Not there: in an array that is. */
-        things[4].place = (uintptr_t) f.peers[1].posted.head;
+        things[4].place = (uintptr_t) f.peers[1].posted.queue.head;
         assert_int_equal(LLAMATCH_NOT_FOUND, cancel(&f, 1, 4));
         assert_int_equal(9, f.engine.wild.count);
         assert_int_equal(9, f.peers[1].posted.count);
@@ -388,7 +391,7 @@ static void test_end_with_cancelled(void **state)
     for (int i = 0; i < 100; i += 2) {
         assert_int_equal(LLAMATCH_OK, cancel(&f, 0, i));
     }
-    assert_int_equal(50, llamatch_index_marked(f.peers[0].posted.index));
+    assert_int_equal(50, llamatch_index_marked(f.peers[0].posted.queue.index));
     end(&f);
 }
 
@@ -737,24 +740,132 @@ static void test_verify_sees_damage(void **state)
     f.engine.ring->ring_next->ring_prev = NULL;
     DAMAGED(103);
     f.engine.ring->ring_next->ring_prev = f.engine.ring;
-    --f.engine.posted.length_max;
+    --f.engine.most_posted;
     DAMAGED(104);
-    ++f.engine.posted.length_max;
-    --f.engine.unexpected.length_max;
+    ++f.engine.most_posted;
+    --f.engine.most_unexpected;
     DAMAGED(104);
-    ++f.engine.unexpected.length_max;
+    ++f.engine.most_unexpected;
     --f.engine.next_post;
     DAMAGED(105);
     ++f.engine.next_post;
     --f.engine.next_arrival;
     DAMAGED(105);
     ++f.engine.next_arrival;
-    ++f.engine.wild.count; /* a queue's own */
-    DAMAGED(1);
+    ++f.engine.wild.count; /* a lane's own */
+    DAMAGED(21);
     --f.engine.wild.count;
-    ++f.peers[1].unexpected.index->queue_nodes; /* an index's own */
+    ++f.engine.wild.queue.count; /* a queue's own */
+    DAMAGED(1);
+    --f.engine.wild.queue.count;
+    ++f.peers[1].unexpected.queue.index->queue_nodes; /* an index's own */
     DAMAGED(205);
-    --f.peers[1].unexpected.index->queue_nodes;
+    --f.peers[1].unexpected.queue.index->queue_nodes;
+    DAMAGED(0);
+#undef DAMAGED
+    end(&f);
+}
+
+/* Few entries are dense, whatever is taken; more are not, until few are left. */
+static void test_dense(void **state)
+{
+    fixture_t f;
+    const llamatch_lane_t *lane = &f.peers[0].unexpected;
+
+    (void) state;
+    begin(&f, 32, LLAMATCH_AUTO, 64);
+    assert_false(llamatch_lane_is_dense(lane)); /* it has no array yet */
+    for (int i = 0; i < LLAMATCH_DENSE_MAX; ++i) {
+        arrive(&f, 0, i, i);
+        assert_true(llamatch_lane_is_dense(lane));
+    }
+    /* The first, the last, and from either half of what is between. */
+    assert_ptr_equal(ITEM(0), receive(&f, 0, 0));
+    assert_ptr_equal(ITEM(31), receive(&f, 0, 31));
+    assert_ptr_equal(ITEM(5), receive(&f, 0, 5));
+    assert_ptr_equal(ITEM(25), receive(&f, 0, 25));
+    assert_int_equal(LLAMATCH_DENSE_MAX - 4, lane->count);
+    assert_int_equal(0, llamatch_engine_verify(&f.engine));
+    /* No room at the end of the array: nothing moves. */
+    while (llamatch_lane_is_dense(lane)) {
+        arrive(&f, 0, 100, 40);
+    }
+    assert_int_equal(0, llamatch_engine_verify(&f.engine));
+    for (int i = 1; i < 31; ++i) {
+        if (5 != i && 25 != i) {
+            assert_ptr_equal(ITEM(i), receive(&f, 0, i));
+            assert_int_equal(0, llamatch_engine_verify(&f.engine));
+        }
+    }
+    assert_true(llamatch_lane_is_dense(lane));
+    while (0 < lane->count) {
+        assert_ptr_equal(ITEM(40), receive(&f, 0, LLAMATCH_ANY_TAG));
+    }
+    assert_int_equal(0, f.engine.num_unexpected);
+    end(&f);
+}
+
+/* Other kinds, and a queue that may have an index, are not dense; with a change of kind that ends.
+ */
+static void test_dense_and_kinds(void **state)
+{
+    fixture_t f;
+
+    (void) state;
+    EACH_KIND(kind)
+    {
+        begin(&f, 32, LLAMATCH_AUTO, 64);
+        post(&f, 0, 1, 1);
+        post(&f, ANY, 2, 2);
+        arrive(&f, 1, 3, 3);
+        assert_true(llamatch_lane_is_dense(&f.peers[0].posted));
+        llamatch_engine_set_kind(&f.engine, kind);
+        assert_int_equal(0, llamatch_engine_verify(&f.engine));
+        assert_false(llamatch_lane_is_dense(&f.peers[0].posted));
+        post(&f, 0, 1, 4);
+        assert_int_equal(LLAMATCH_OK, cancel(&f, 0, 1));
+        assert_ptr_equal(ITEM(4), match(&f, 0, 1));
+        assert_ptr_equal(ITEM(2), match(&f, 0, 2));
+        assert_ptr_equal(ITEM(3), receive(&f, ANY, 3));
+        post(&f, 0, 1, 5);
+        assert_int_equal(LLAMATCH_AUTO == kind, llamatch_lane_is_dense(&f.peers[0].posted));
+        assert_ptr_equal(ITEM(5), match(&f, 0, 1));
+        assert_int_equal(0, llamatch_engine_verify(&f.engine));
+        end(&f);
+    }
+    begin(&f, 32, LLAMATCH_AUTO, 0);
+    post(&f, 0, 1, 1);
+    assert_false(llamatch_lane_is_dense(&f.peers[0].posted));
+    end(&f);
+}
+
+static void test_dense_damage(void **state)
+{
+    fixture_t f;
+    llamatch_lane_t *lane = &f.peers[0].posted;
+    llamatch_slot_t *slots;
+
+    (void) state;
+#define DAMAGED(number) assert_int_equal(number, llamatch_engine_verify(&f.engine))
+    begin(&f, 32, LLAMATCH_AUTO, 64);
+    post(&f, 0, 1, 1);
+    post(&f, 0, 1, 2);
+    slots = llamatch_node_slots(&f.engine.posted_shape, lane->queue.head);
+    DAMAGED(0);
+    lane->queue.head->live = 1;
+    DAMAGED(4); /* the queue's own */
+    lane->queue.head->live = 0;
+    lane->count = 3;
+    DAMAGED(23);
+    lane->count = 2;
+    lane->end = LLAMATCH_DENSE_MAX + 1;
+    DAMAGED(23);
+    lane->end = 2;
+    slots[1].seq = slots[0].seq;
+    DAMAGED(24);
+    slots[1].seq = f.engine.next_post;
+    DAMAGED(105);
+    slots[1].seq = f.engine.next_post - 1;
     DAMAGED(0);
 #undef DAMAGED
     end(&f);
@@ -894,7 +1005,7 @@ static void step_message(world_t *w, comm_t *c)
         source = (ANY == target->source) ? source : target->source;
         tag = (LLAMATCH_ANY_TAG == target->tag) ? tag : target->tag;
     }
-    exact = NULL == c->peers[source].posted.index && NULL == c->engine.wild.index;
+    exact = NULL == c->peers[source].posted.queue.index && NULL == c->engine.wild.queue.index;
     i = model_match(posted, source, tag, &expected);
     got = llamatch_engine_match(&c->engine, &c->peers[source], tag);
     depth = new_depth(c, true);
@@ -1090,15 +1201,12 @@ static void check_comm(comm_t *c)
     /* Each receive is in the array that was told last. */
     for (size_t i = 0; i < c->model.posted.count; ++i) {
         const model_entry_t *entry = &c->model.posted.entries[i];
-        const llamatch_node_t *node = (llamatch_node_t *) (uintptr_t) things[entry->item].place;
-        uint32_t at = llamatch_node_next(node, 0);
+        const llamatch_lane_t *lane =
+            (ANY == entry->source) ? &c->engine.wild : &c->peers[entry->source].posted;
+        llamatch_node_t *node = (llamatch_node_t *) (uintptr_t) things[entry->item].place;
 
-        while (at < node->end
-               && llamatch_node_slots(&c->engine.posted_shape, node)[at].item
-                      != ITEM(entry->item)) {
-            at = llamatch_node_next(node, at + 1);
-        }
-        assert_true(at < node->end);
+        assert_non_null(
+            llamatch_lane_find_item(lane, &c->engine.posted_shape, node, ITEM(entry->item)).node);
         ++counts[entry->source + 1][0];
     }
     for (size_t i = 0; i < c->model.unexpected.count; ++i) {
@@ -1250,6 +1358,9 @@ int main(void)
         cmocka_unit_test(test_index_hysteresis),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_verify_sees_damage),
+        cmocka_unit_test(test_dense),
+        cmocka_unit_test(test_dense_and_kinds),
+        cmocka_unit_test(test_dense_damage),
         cmocka_unit_test(test_model),
     };
 
