@@ -302,8 +302,9 @@ static inline void count_effort(llamatch_engine_t *engine, llamatch_queue_t *que
 }
 
 /* Take an entry out of a lane, dense or not, indexed or not. */
-static void take_out(llamatch_engine_t *engine, llamatch_lane_t *lane,
-                     const llamatch_shape_t *shape, llamatch_counts_t *counts, llamatch_pos_t pos)
+static inline void take_out(llamatch_engine_t *engine, llamatch_lane_t *lane,
+                            const llamatch_shape_t *shape, llamatch_counts_t *counts,
+                            llamatch_pos_t pos)
 {
     if (llamatch_lane_is_dense(lane)) {
         llamatch_lane_pull(lane, shape, pos.index);

@@ -31,27 +31,19 @@ void llamatch_lane_settle(llamatch_lane_t *lane, const llamatch_shape_t *shape)
     lane->end = LLAMATCH_NOT_DENSE;
 }
 
-void llamatch_lane_changed(llamatch_lane_t *lane, const llamatch_shape_t *shape)
+void llamatch_lane_pack(llamatch_lane_t *lane, const llamatch_shape_t *shape)
 {
-    llamatch_queue_t *queue = &lane->queue;
-
-    lane->count = queue->count;
-    if (NULL == queue->head || queue->head != queue->tail || NULL != queue->index
-        || queue->count > shape->sparse || queue->count > shape->dense) {
-        return;
-    }
-    lane->end = (uint16_t) llamatch_queue_pack(queue, shape);
-    queue->count = 0;
+    lane->end = (uint16_t) llamatch_queue_pack(&lane->queue, shape);
+    lane->queue.count = 0;
 }
 
-llamatch_pos_t llamatch_lane_append(llamatch_lane_t *lane, const llamatch_shape_t *shape,
-                                    int32_t tag, uint64_t seq, void *item)
+llamatch_pos_t llamatch_lane_append_few(llamatch_lane_t *lane, const llamatch_shape_t *shape,
+                                        int32_t tag, uint64_t seq, void *item)
 {
     llamatch_queue_t *queue = &lane->queue;
     llamatch_pos_t pos = {queue->head, lane->end};
 
-    if (!llamatch_lane_is_dense(lane) && 0 == lane->count && NULL == queue->index
-        && 0 < shape->dense) {
+    if (!llamatch_lane_is_dense(lane) && NULL == queue->index && 0 < shape->dense) {
         if (NULL == pos.node && NULL == (pos.node = llamatch_queue_grow(queue, shape))) {
             return pos;
         }

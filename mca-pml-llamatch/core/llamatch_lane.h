@@ -107,13 +107,28 @@ static inline llamatch_node_t *llamatch_lane_push(llamatch_lane_t *lane,
     return node;
 }
 
+/** llamatch_lane_append for a lane that is dense or empty. */
+llamatch_pos_t llamatch_lane_append_few(llamatch_lane_t *lane, const llamatch_shape_t *shape,
+                                        int32_t tag, uint64_t seq, void *item);
+
 /**
  * Append to any lane. @p seq must be greater than that of every entry.
  *
  * @return where it is; node is NULL when there is no memory, and the lane unchanged
  */
-llamatch_pos_t llamatch_lane_append(llamatch_lane_t *lane, const llamatch_shape_t *shape,
-                                    int32_t tag, uint64_t seq, void *item);
+static inline llamatch_pos_t llamatch_lane_append(llamatch_lane_t *lane,
+                                                  const llamatch_shape_t *shape, int32_t tag,
+                                                  uint64_t seq, void *item)
+{
+    llamatch_pos_t pos;
+
+    if (llamatch_lane_is_dense(lane) || 0 == lane->count) {
+        return llamatch_lane_append_few(lane, shape, tag, seq, item);
+    }
+    pos = llamatch_queue_append(&lane->queue, shape, tag, seq, item);
+    lane->count = lane->queue.count;
+    return pos;
+}
 
 /** First entry of a dense lane, from one on, that the key accepts; lane->end: there is none. */
 static inline uint32_t llamatch_lane_find_from(const llamatch_lane_t *lane, uint32_t index,
@@ -172,8 +187,20 @@ static inline void llamatch_lane_pull(llamatch_lane_t *lane, const llamatch_shap
 /** Make the queue complete; from then on the lane is not dense. */
 void llamatch_lane_settle(llamatch_lane_t *lane, const llamatch_shape_t *shape);
 
-/** To be called after the queue of a lane that is not dense was changed. */
-void llamatch_lane_changed(llamatch_lane_t *lane, const llamatch_shape_t *shape);
+/** Make a lane dense that has one array with few entries, and no index. */
+void llamatch_lane_pack(llamatch_lane_t *lane, const llamatch_shape_t *shape);
+
+/** To be called after something was taken from the queue of a lane that is not dense. */
+static inline void llamatch_lane_changed(llamatch_lane_t *lane, const llamatch_shape_t *shape)
+{
+    const llamatch_queue_t *queue = &lane->queue;
+
+    lane->count = queue->count;
+    if (queue->count <= shape->sparse && queue->count <= shape->dense && NULL == queue->index
+        && NULL != queue->head && queue->head == queue->tail) {
+        llamatch_lane_pack(lane, shape);
+    }
+}
 
 /** Where an item is in a node of the lane; node is NULL when it is not there. */
 llamatch_pos_t llamatch_lane_find_item(const llamatch_lane_t *lane, const llamatch_shape_t *shape,
