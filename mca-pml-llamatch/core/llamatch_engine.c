@@ -422,6 +422,21 @@ APART static void *match_long(llamatch_engine_t *engine, llamatch_lane_t *const 
     return item;
 }
 
+/* The first match in a queue without index. */
+static inline llamatch_pos_t first_match(const llamatch_queue_t *queue,
+                                         const llamatch_shape_t *shape, llamatch_key_t key,
+                                         uint64_t *examined)
+{
+    llamatch_pos_t pos;
+    uint32_t depth = llamatch_queue_find_shallow(queue, shape, key, &pos);
+
+    if (0 == depth) {
+        return llamatch_queue_find(queue, shape, key, examined);
+    }
+    *examined += depth;
+    return pos;
+}
+
 /* The first match in a dense lane. */
 static inline llamatch_pos_t first_dense(const llamatch_lane_t *lane, llamatch_key_t key,
                                          uint64_t *examined)
@@ -487,7 +502,7 @@ void *llamatch_engine_match_rest(llamatch_engine_t *engine, llamatch_peer_t *pee
     if (NULL != lanes[from]->queue.index) {
         return match_long(engine, lanes, tag);
     }
-    pos = llamatch_queue_find(&lanes[from]->queue, shape, key, &examined);
+    pos = first_match(&lanes[from]->queue, shape, key, &examined);
     count_depth(&engine->posted, examined);
     item = take_posted(engine, lanes[from], pos);
     count_effort(engine, &lanes[from]->queue, shape, &engine->posted, examined);

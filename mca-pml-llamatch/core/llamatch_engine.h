@@ -78,6 +78,9 @@ typedef enum {
 /** "auto", "lla", "hash", "list". */
 extern const char *const llamatch_kind_names[LLAMATCH_NUM_KINDS];
 
+/** Entries at the front of a long queue that are compared one by one, and inline. */
+#define LLAMATCH_SHALLOW 6
+
 /** Depths from 1, 2-3, 4-7, ... up to 2^15 and more. */
 #define LLAMATCH_DEPTHS 16
 
@@ -93,7 +96,7 @@ typedef struct llamatch_counts {
     uint64_t depths[LLAMATCH_DEPTHS]; /**< searches by depth; without those counted below */
     uint64_t depth_sum;               /**< of the same searches */
     uint64_t depth_max;
-    uint64_t dense[LLAMATCH_DENSE_MAX]; /**< searches of a dense lane by entries passed, from 1 */
+    uint64_t dense[LLAMATCH_DENSE_MAX]; /**< inline searches by entries passed, from 1 */
     uint64_t indexed;                   /**< times that a queue got an index */
     uint64_t dropped;                   /**< times that an index was given up */
 } llamatch_counts_t;
@@ -267,8 +270,9 @@ void llamatch_engine_take_rest(llamatch_engine_t *engine, const llamatch_hold_t 
 void llamatch_engine_enter_ring(llamatch_engine_t *engine, llamatch_peer_t *peer);
 
 /*
- * All below is for dense lanes (llamatch_lane.h), one at a time; the functions above do the rest. A
- * lane of a peer that is not known yet, and one of kind HASH, is never dense.
+ * All below is for dense lanes (llamatch_lane.h), one at a time, and for messages at the front of a
+ * long queue; the functions above do the rest. A lane of a peer that is not known yet, and one of
+ * kind HASH, is never dense.
  */
 /** Change a length that another thread may read: the heater asks whether there is anything. */
 static inline void llamatch_set_length(uint32_t *length, uint32_t value)
@@ -286,12 +290,38 @@ static inline void llamatch_lengthen(uint32_t *length, uint32_t *most)
     }
 }
 
-/** Count a search of one dense lane that passed some entries; those that did not are the rest. */
+/** Count a search of one lane that passed a few entries; those that did not are the rest. */
 static inline void llamatch_count_dense(llamatch_counts_t *counts, uint32_t passed)
 {
     if (LLAMATCH_UNLIKELY(0 < passed)) {
         ++counts->dense[passed];
     }
+}
+
+/*
+ * Compare the first few entries of a queue that is not empty one by one: messages that wait in the
+ * order in which they are received are found at the front, and for that few the vectors are slow.
+ * Returns the depth of the match, then *pos is it; or 0.
+ */
+static inline uint32_t llamatch_queue_find_shallow(const llamatch_queue_t *queue,
+                                                   const llamatch_shape_t *shape,
+                                                   llamatch_key_t key, llamatch_pos_t *pos)
+{
+    uint64_t live = queue->head->bits[0];
+
+    pos->node = queue->head;
+    for (uint32_t depth = 1; depth <= LLAMATCH_SHALLOW && 0 != live; ++depth) {
+        pos->index = (uint32_t) __builtin_ctzll(live);
+        if (llamatch_key_accepts(key, llamatch_node_tags(shape, pos->node)[pos->index])) {
+            return depth;
+        }
+        live &= live - 1;
+        if (0 == live && pos->node->end <= 64 && NULL != pos->node->next) {
+            pos->node = pos->node->next;
+            live = pos->node->bits[0];
+        }
+    }
+    return 0;
 }
 
 static inline int llamatch_engine_post(llamatch_engine_t *engine, llamatch_peer_t *peer,
@@ -365,6 +395,7 @@ static inline int llamatch_engine_arrive(llamatch_engine_t *engine, llamatch_pee
 static inline void *llamatch_engine_search(llamatch_engine_t *engine, llamatch_peer_t *peer,
                                            int32_t tag, llamatch_hold_t *hold)
 {
+    const llamatch_shape_t *shape = &engine->unexpected_shape;
     const llamatch_lane_t *lane;
     uint32_t index;
 
@@ -379,8 +410,21 @@ static inline void *llamatch_engine_search(llamatch_engine_t *engine, llamatch_p
         return NULL;
     }
     lane = &peer->unexpected;
-    if (LLAMATCH_UNLIKELY(!llamatch_lane_is_dense(lane) || 0 == lane->count)) {
+    if (LLAMATCH_UNLIKELY(0 == lane->count || NULL != lane->queue.index)) {
         return llamatch_engine_search_rest(engine, hold->any ? NULL : peer, tag, hold);
+    }
+    if (LLAMATCH_UNLIKELY(!llamatch_lane_is_dense(lane))) {
+        uint32_t depth = llamatch_queue_find_shallow(&lane->queue, shape,
+                                                     llamatch_key_of_receive(tag), &hold->pos);
+
+        if (0 == depth) {
+            return llamatch_engine_search_rest(engine, hold->any ? NULL : peer, tag, hold);
+        }
+        ++engine->unexpected.searches;
+        llamatch_count_dense(&engine->unexpected, depth - 1);
+        hold->peer = peer;
+        hold->item = llamatch_node_slots(shape, hold->pos.node)[hold->pos.index].item;
+        return hold->item;
     }
     index = llamatch_lane_find(lane, llamatch_key_of_receive(tag));
     if (LLAMATCH_UNLIKELY(lane->end == index)) {
@@ -390,7 +434,7 @@ static inline void *llamatch_engine_search(llamatch_engine_t *engine, llamatch_p
     llamatch_count_dense(&engine->unexpected, index - llamatch_lane_begin(lane));
     hold->peer = peer;
     hold->pos.index = index;
-    hold->item = llamatch_node_slots(&engine->unexpected_shape, lane->queue.head)[index].item;
+    hold->item = llamatch_node_slots(shape, lane->queue.head)[index].item;
     return hold->item;
 }
 
@@ -399,11 +443,14 @@ static inline void llamatch_engine_take(llamatch_engine_t *engine, const llamatc
     llamatch_lane_t *lane = &hold->peer->unexpected;
 
     llamatch_set_length(&engine->num_unexpected, engine->num_unexpected - 1);
-    if (LLAMATCH_UNLIKELY(!llamatch_lane_is_dense(lane)
+    if (LLAMATCH_UNLIKELY(NULL != lane->queue.index
                           || (hold->any && hold->peer != hold->peer->ring_next))) {
         llamatch_engine_take_rest(engine, hold);
-    } else {
+    } else if (LLAMATCH_LIKELY(llamatch_lane_is_dense(lane))) {
         llamatch_lane_pull(lane, &engine->unexpected_shape, hold->pos.index);
+    } else {
+        llamatch_queue_remove(&lane->queue, &engine->unexpected_shape, hold->pos);
+        llamatch_lane_changed(lane, &engine->unexpected_shape);
     }
 }
 
