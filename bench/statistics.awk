@@ -41,6 +41,11 @@ function brief(x) {
         : x >= 0.0995 || x <= -0.0995 ? sprintf("%.2f", x) : sprintf("%.2g", x)
 }
 
+# The 95 % interval, which fewer than 6 samples do not have.
+function spread(least, most, n) {
+    return n >= 6 ? " [" brief(least) ", " brief(most) "]" : n > 1 ? " (" n " runs)" : ""
+}
+
 function quantity_text(x, unit) {
     if (unit == "s")
         return x < 1e-6 ? brief(x * 1e9) " ns" : x < 1e-3 ? brief(x * 1e6) " us" : x < 1 ? brief(x * 1e3) " ms" \

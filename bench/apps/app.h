@@ -11,6 +11,7 @@
 #ifndef OMPI_LOCALITY_APP_H
 #define OMPI_LOCALITY_APP_H
 
+#include <errno.h>
 #include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -73,8 +74,9 @@ static bool app_read_number(const char *argument, const app_number_t *number)
     if ('=' != argument[length]) {
         return false;
     }
+    errno = 0;
     value = strtol(argument + length + 1, &rest, 10);
-    if (rest == argument + length + 1 || '\0' != *rest || value < number->least
+    if (rest == argument + length + 1 || '\0' != *rest || ERANGE == errno || value < number->least
         || value > number->most) {
         char range[96];
         snprintf(range, sizeof(range), "--%s is a number from %ld to %ld", number->name,
@@ -123,6 +125,20 @@ APP_UNUSED static void app_begin(int *argc, char ***argv, int thread_level)
     }
 }
 
+/* Ends the program where this MPI library has no tags from 0 to largest: 32767 is promised. */
+APP_UNUSED static void app_need_tags(long largest)
+{
+    int *limit, known;
+
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &limit, &known);
+    if (known && largest > *limit) {
+        char text[96];
+        snprintf(text, sizeof(text), "%ld is needed, %d is the largest; use smaller arguments",
+                 largest, *limit);
+        app_die("this MPI library has too few tags for this problem", text);
+    }
+}
+
 /* splitmix64: the i-th random number needs no state, so every process can make every number */
 APP_UNUSED static uint64_t app_random_at(uint64_t seed, uint64_t i)
 {
@@ -168,7 +184,7 @@ APP_UNUSED static void app_report_seconds(const char *key, double value)
 /*
  * Collective, outside of epochs, when the window has its contents: reads a byte from each other
  * process that exposes any.  Connections are made at their first use, which takes as long as
- * thousands of gets: it is not to be measured.
+ * thousands of gets: it is not to be measured.  Afterwards everybody may write to the window again.
  */
 APP_UNUSED static void app_connect(MPI_Win window, uint64_t bytes_here)
 {
@@ -184,6 +200,7 @@ APP_UNUSED static void app_connect(MPI_Win window, uint64_t bytes_here)
         }
     }
     MPI_Win_unlock_all(window);
+    MPI_Barrier(MPI_COMM_WORLD);
     free(bytes);
     free(to);
 }

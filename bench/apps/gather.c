@@ -167,6 +167,7 @@ int main(int argc, char **argv)
     if (app_size < 2 || meshes * (app_size - 1) > INT32_MAX) {
         app_die("this program needs two processes, and at most 2^31 meshes in all", NULL);
     }
+    app_need_tags(meshes - 1);
     MPI_Comm_dup(MPI_COMM_WORLD, &control);
     messages = (uint64_t) meshes * (uint64_t) (app_size - 1);
 

@@ -288,6 +288,7 @@ static void read_shape(void)
                 "--cells is like 8x8x4, with a stencil of two dimensions like 32x32; at "
                 "most 256 in a direction and 4096 in all");
     }
+    app_need_tags((long) num_cells * DIRECTIONS - 1);
     for (int d = 0; d < DIRECTIONS; ++d) {
         int offset[3], distance;
         offset_of(d, offset);

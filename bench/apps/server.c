@@ -170,6 +170,7 @@ int main(int argc, char **argv)
     if (app_size < 2) {
         app_die("this program needs two processes", NULL);
     }
+    app_need_tags(requests - 1);
     MPI_Comm_dup(MPI_COMM_WORLD, &control);
 
     MPI_Barrier(control);

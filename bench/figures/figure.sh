@@ -10,6 +10,7 @@
 #                           osc/cached alone, without MPI; match: bench/match
 #   table_of NAME           no runs of its own: the shares (%) of another figure's table
 #   ranks N                 processes
+#   threads N               of each process (default 1)
 #   networks NAME...        tcp shm aries hdr
 #   arguments WORD...       of the program (of bench/match: names of its benchmarks)
 #   quick WORD...           the same for --quick (of bench/match: options without --quick)
@@ -40,6 +41,7 @@ figure_words()
     table_of() { fig_from=$1; }
     program() { fig_program=$1; }
     ranks() { fig_ranks=$1; }
+    threads() { fig_threads=$1; }
     networks() { fig_networks=("$@"); }
     arguments() { fig_arguments=("$@"); }
     quick() { fig_quick=("$@"); }
@@ -74,7 +76,7 @@ figure_names()
 figure_read()
 {
     [ -f "$figures/$1.figure" ] || return 1
-    fig=$1 fig_title=$1 fig_paper='' fig_from='' fig_program='' fig_ranks=2 fig_networks=(tcp) fig_arguments=() fig_quick=()
+    fig=$1 fig_title=$1 fig_paper='' fig_from='' fig_program='' fig_ranks=2 fig_threads=1 fig_networks=(tcp) fig_arguments=() fig_quick=()
     fig_axis='' fig_scale=linear fig_x=() fig_series=() fig_what=() fig_words=() fig_times=() fig_baselines=()
     fig_best='' fig_may_differ=() fig_panels=() fig_renames=() fig_window='' fig_note='' fig_seconds=90 fig_least_rounds=6
     # shellcheck source=/dev/null

@@ -11,7 +11,7 @@ FNR == 1 || $6 != "x" { next }
     if (!($5 in known)) { known[$5]; quantity[++quantities] = $5 }
     if (!(row in rows)) { rows[row]; order[++count] = row }
     if (!(($5, $4) in seen)) { seen[$5, $4]; x[$5, ++columns[$5]] = $4 }
-    cell[row, $4] = brief($7) ($10 > 1 ? " [" brief($8) ", " brief($9) "]" : "")
+    cell[row, $4] = brief($7) spread($8, $9, $10)
 }
 END {
     for (q = 1; q <= quantities; ++q) {

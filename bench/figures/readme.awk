@@ -14,7 +14,7 @@ FNR == 1 { next }
     key = $1 "\t" $2 "\t" $4 "\t" $3 "\t" $5
     value[key] = $7
     text[key] = quantity_text($7, $6)
-    interval[key] = "[" brief($8) ", " brief($9) "]"
+    interval[key] = spread($8, $9, $10)
     if (!(($1, $2) in seen)) { seen[$1, $2]; network[$1, ++networks[$1]] = $2 }
 }
 END {
@@ -32,7 +32,7 @@ END {
             place = network[want[2], n]
             sub(/^emulated-aries/, "Aries, emulated", place)
             sub(/^emulated-hdr/, "HDR, emulated", place)
-            printf "| %s | %s | %s | %s | %s | **%s** %s | %s |\n", want[1], place, want[5], text[base],
+            printf "| %s | %s | %s | %s | %s | **%s**%s | %s |\n", want[1], place, want[5], text[base],
                 text[at want[6] "\t" want[4]], brief(value[ratio]), interval[ratio], (hits in value ? text[hits] : "")
         }
     }

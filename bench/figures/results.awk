@@ -33,16 +33,15 @@ function partner(point, name,    part) {
     return part[1] "\t" name "\t-"
 }
 
-# Shares of the gets that the cache looked at, in percent, and how often it changed its sizes.
-function counters(point, r,    base, looked, k) {
-    if (!((point, "osc.gets", r) in value)) return
-    looked = value[point, "osc.gets", r] - value[point, "osc.bypassed", r]
+# Shares of the gets, in percent, and how often the cache changed its sizes.
+function counters(point, r,    gets, k) {
+    gets = value[point, "osc.gets", r]
+    if (gets <= 0) return
     add(point, "resizes", "", r, value[point, "osc.resizes", r] + 0)
-    if (looked <= 0) return
     for (k = 1; k <= kinds; ++k)
-        add(point, "share: " kind[k], "%", r, 100 * value[point, "osc." kind[k], r] / looked)
+        add(point, "share: " kind[k], "%", r, 100 * value[point, "osc." kind[k], r] / gets)
     add(point, "hits", "%", r, 100 * (value[point, "osc.hits", r] + value[point, "osc.partial_hits", r] \
-        + value[point, "osc.joins", r]) / looked)
+        + value[point, "osc.joins", r]) / gets)
 }
 
 function add(point, key, unit, r, number) {
@@ -69,7 +68,7 @@ function best_of(network,    p, part, found, least) {
 BEGIN {
     wanted = split(times, time, " ")
     bases = split(baselines, base, "|")
-    kinds = split("hits partial_hits joins direct conflicting capacity failing declined", kind, " ")
+    kinds = split("hits partial_hits joins direct conflicting capacity failing declined bypassed", kind, " ")
 }
 /^#/ { next }
 {

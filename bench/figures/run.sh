@@ -10,15 +10,15 @@
 compile()
 {
     local source key core=$top/mca-osc-cached/core
-    local -a command sources=()
+    local -a command sources=() headers=()
     case $1 in
-    core/*) source=$top/bench/micro/${1#*/}.c && sources=("$core"/*.c) && command=(cc -I"$core") ;;
+    core/*) source=$top/bench/micro/${1#*/}.c && sources=("$core"/*.c) headers=("$core"/*.{h,def}) && command=(cc -I"$core") ;;
     micro/*) source=$top/bench/$1.c && command=("$MPICC") ;;
     *) source=$top/bench/apps/$1.c && command=("$MPICC") ;;
     esac
     binary=$build/figure-${1//\//-}
     [ -f "$source" ] || { say "    there is no ${source#"$top/"}"; return 1; }
-    key=$(cat "$source" "${source%/*}"/*.h "${sources[@]}" - <<<"${command[*]} $MPI_VERSION" | cksum)
+    key=$(cat "$source" "${source%/*}"/*.h "${sources[@]}" "${headers[@]}" - <<<"${command[*]} $MPI_VERSION" | cksum)
     [ -x "$binary" ] && [ "$(cat "$binary.key" 2>/dev/null)" = "$key" ] && return 0
     rm -f "$binary.key"
     if ! "${command[@]}" -std=gnu11 -O2 -g -pthread "$source" "${sources[@]}" -o "$binary" -lm 2>"$build/log"; then
@@ -73,8 +73,8 @@ prepare()
         SWITCH_ENV=() command=("$binary" "${common[@]}" "${own[@]}")
         return 0
     fi
-    mpi_switches "${fig_what[number]}" "$network" "$ranks"
-    [ -n "$yields" ] || ((ranks > $(nproc))) || mpi_no_yield
+    mpi_switches "${fig_what[number]}" "$network" "$ranks" "$fig_threads"
+    [ -n "$yields" ] || ((ranks * fig_threads > $(nproc))) || mpi_no_yield
     [[ ${fig_what[number]} != osc:cached || $kind == micro ]] || mca+=(--mca osc_cached_stats 1)
     command=("$MPIRUN" "${SWITCHES[@]}" "${mca[@]}" "$binary" "${common[@]}" "${own[@]}")
 }
@@ -139,6 +139,7 @@ one_run()
         return 1
     fi
     [ -z "$verbose" ] || say "${SWITCH_ENV[*]} ${command[*]}"
+    rm -rf "$scratch/run"
     mpi_launch 300 "$scratch/run" "$binary" "${command[@]}" || rc=$?
     trap interrupted INT TERM HUP # launch.sh has removed it
     if [ "$rc" -ne 0 ]; then

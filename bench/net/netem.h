@@ -8,15 +8,19 @@
  * the entries of its function table are replaced while the window lives.  An operation goes to
  * osc/ucx at once, and the model (netem_model.h) says when it would be complete.  Only a
  * synchronisation waits for that time: it passes while the program computes.  What osc/ucx itself
- * takes is part of the time, not added to it.
+ * takes for an operation, a flush or a lock is part of the time, not added to it.
  *
  *     an operation          o in the call
  *     flush, unlock, ...    until the operations that it completes are complete
  *     request operations    the request is complete when the operation is
  *     lock, lock_all        one round trip, unless MPI_MODE_NOCHECK
- *     fence                 the operations, and a barrier
- *     start, wait           L + o after osc/ucx has the message
+ *     fence                 the operations, and a barrier (osc/ucx has one in every fence, also
+ *                           with MPI_MODE_NOPRECEDE)
+ *     start, wait, test     L + o after osc/ucx has the message
  *     to the process itself nothing
+ *
+ * The barrier, and L + o of the last line but one, are added to what osc/ucx itself takes: only then
+ * is it known that the other processes have come as far.
  *
  * Faults, for tests: see the parameters in netem_component.c.
  */
@@ -118,6 +122,7 @@ int netem_sync_fence(int mpi_assert, ompi_win_t *win);
 int netem_sync_start(ompi_group_t *group, int mpi_assert, ompi_win_t *win);
 int netem_sync_complete(ompi_win_t *win);
 int netem_sync_wait(ompi_win_t *win);
+int netem_sync_test(ompi_win_t *win, int *flag);
 int netem_sync_lock(int lock_type, int target, int mpi_assert, ompi_win_t *win);
 int netem_sync_unlock(int target, ompi_win_t *win);
 int netem_sync_lock_all(int mpi_assert, ompi_win_t *win);

@@ -220,6 +220,7 @@ void netem_ops_install(netem_window_t *window)
     module->osc_start = netem_sync_start;
     module->osc_complete = netem_sync_complete;
     module->osc_wait = netem_sync_wait;
+    module->osc_test = netem_sync_test;
     module->osc_lock = netem_sync_lock;
     module->osc_unlock = netem_sync_unlock;
     module->osc_lock_all = netem_sync_lock_all;

@@ -139,6 +139,16 @@ int netem_sync_wait(ompi_win_t *win)
     return ret;
 }
 
+int netem_sync_test(ompi_win_t *win, int *flag)
+{
+    int ret = netem_window_of(win)->inner.osc_test(win, flag);
+
+    if (OMPI_SUCCESS == ret && *flag) {
+        receive();
+    }
+    return ret;
+}
+
 /* Passive targets */
 
 int netem_sync_lock(int lock_type, int target, int mpi_assert, ompi_win_t *win)
