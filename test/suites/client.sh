@@ -123,7 +123,7 @@ client_try() {
     mkdir -p "$dir/run"
     cd "$dir/run" || exit 2
     client_prepare
-    mpi_switches "${switches%:verify}" "$transport" "$ranks"
+    mpi_switches "${switches%:verify}" "$transport" "$ranks" || exit 2
     if [[ $switches == *:verify ]]; then
         SWITCHES+=(--mca osc_cached_bypass_below 0 --mca osc_cached_profit 0 --mca osc_cached_admission 0
             --mca osc_cached_verify 2)
