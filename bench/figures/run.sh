@@ -73,7 +73,7 @@ prepare()
         SWITCH_ENV=() command=("$binary" "${common[@]}" "${own[@]}")
         return 0
     fi
-    mpi_switches "${fig_what[number]}" "$network" "$ranks" "$fig_threads"
+    mpi_switches "${fig_what[number]}" "$network" "$ranks" "$fig_threads" || return 1
     [ -n "$yields" ] || ((ranks * fig_threads > $(nproc))) || mpi_no_yield
     [[ ${fig_what[number]} != osc:cached || $kind == micro ]] || mca+=(--mca osc_cached_stats 1)
     command=("$MPIRUN" "${SWITCHES[@]}" "${mca[@]}" "$binary" "${common[@]}" "${own[@]}")

@@ -50,8 +50,8 @@
  *  C6 what made a size grow does not let it shrink: a size shrinks only if, divided by the factor
  *     it grows with, it would still be less than 3/4 full, whatever sparsity and free_threshold
  *     say. With C3: the same data makes the same size grow and shrink once each, at the most.
- *  C7 before `interval` gets only bounds count. (The cache calls fewer gets an interval when they
- *     had more conflicts already than a whole one may have.)
+ *  C7 before `interval` gets only bounds count. (The cache lets the index grow earlier when it had
+ *     more conflicts already than a whole interval may have.)
  *  C8 a growth that its bound cuts to less than 1/8 of the size is not made, if the factor asks for
  *     more: each growth copies all.
  */

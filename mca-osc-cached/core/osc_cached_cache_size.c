@@ -389,6 +389,39 @@ int osc_cached_cache_resize_storage(osc_cached_cache_t *cache, uint64_t memory)
     return OSC_CACHED_OK;
 }
 
+/* The sizes that the counts of the interval ask for, as if it had at least so many gets. */
+static osc_cached_adapt_sizes_t wanted_sizes(osc_cached_cache_t *cache, uint64_t least_gets)
+{
+    const uint64_t *access = cache->interval.access;
+    uint32_t slots = osc_cached_index_num_slots(&cache->index);
+    uint64_t memory = osc_cached_storage_capacity(&cache->storage);
+    uint64_t more = available(cache), more_slots = more / 2 / index_cost(1);
+    osc_cached_adapt_window_t window = {
+        .gets = osc_cached_cache_larger(cache->gets - cache->interval.first_get, least_gets),
+        .hits = access[OSC_CACHED_HIT] + access[OSC_CACHED_JOIN],
+        .conflicting = access[OSC_CACHED_CONFLICTING] + cache->interval.no_slot,
+        .capacity = access[OSC_CACHED_CAPACITY],
+        .failing = cache->interval.no_room,
+        .visited = cache->interval.visited,
+        .occupied = cache->interval.occupied,
+        .index_slots = slots,
+        .index_entries = osc_cached_cache_larger(cache->index.count, cache->interval.most_entries),
+        .storage_bytes = memory,
+        .storage_used = osc_cached_cache_larger(osc_cached_storage_used_bytes(&cache->storage),
+                                                cache->interval.most_used),
+        .slots_min = OSC_CACHED_INDEX_SLOTS_MIN,
+        .slots_max = (uint32_t) ((OSC_CACHED_INDEX_SLOTS_MAX - slots < more_slots)
+                                     ? OSC_CACHED_INDEX_SLOTS_MAX
+                                     : slots + more_slots),
+        .storage_min = cache->least_memory,
+        .storage_max = (OSC_CACHED_STORAGE_MAX_CAPACITY - memory < more / 2)
+                           ? OSC_CACHED_STORAGE_MAX_CAPACITY
+                           : memory + more / 2,
+    };
+
+    return osc_cached_adapt_decide(&cache->config.adapt, &window);
+}
+
 /* Look at the last interval: other sizes, and whether to be strict with new keys. */
 static void adapt(osc_cached_cache_t *cache)
 {
@@ -397,39 +430,12 @@ static void adapt(osc_cached_cache_t *cache)
     uint64_t victims = cache->interval.victims;
 
     if (cache->config.adaptive) {
-        uint32_t slots = osc_cached_index_num_slots(&cache->index);
-        uint64_t memory = osc_cached_storage_capacity(&cache->storage);
-        uint64_t more = available(cache), more_slots = more / 2 / index_cost(1);
-        osc_cached_adapt_window_t window = {
-            /* as many conflicts as a whole interval may have: see osc_cached_cache_look */
-            .gets = osc_cached_cache_larger(gets, cache->config.adapt.interval),
-            .hits = access[OSC_CACHED_HIT] + access[OSC_CACHED_JOIN],
-            .conflicting = access[OSC_CACHED_CONFLICTING] + cache->interval.no_slot,
-            .capacity = access[OSC_CACHED_CAPACITY],
-            .failing = cache->interval.no_room,
-            .visited = cache->interval.visited,
-            .occupied = cache->interval.occupied,
-            .index_slots = slots,
-            .index_entries =
-                osc_cached_cache_larger(cache->index.count, cache->interval.most_entries),
-            .storage_bytes = memory,
-            .storage_used = osc_cached_cache_larger(osc_cached_storage_used_bytes(&cache->storage),
-                                                    cache->interval.most_used),
-            .slots_min = OSC_CACHED_INDEX_SLOTS_MIN,
-            .slots_max = (uint32_t) ((OSC_CACHED_INDEX_SLOTS_MAX - slots < more_slots)
-                                         ? OSC_CACHED_INDEX_SLOTS_MAX
-                                         : slots + more_slots),
-            .storage_min = cache->least_memory,
-            .storage_max = (OSC_CACHED_STORAGE_MAX_CAPACITY - memory < more / 2)
-                               ? OSC_CACHED_STORAGE_MAX_CAPACITY
-                               : memory + more / 2,
-        };
-        osc_cached_adapt_sizes_t sizes = osc_cached_adapt_decide(&cache->config.adapt, &window);
+        osc_cached_adapt_sizes_t sizes = wanted_sizes(cache, 0);
 
-        if (sizes.index_slots != slots) {
+        if (sizes.index_slots != osc_cached_index_num_slots(&cache->index)) {
             (void) osc_cached_cache_resize_index(cache, sizes.index_slots);
         }
-        if (sizes.storage_bytes != memory) {
+        if (sizes.storage_bytes != osc_cached_storage_capacity(&cache->storage)) {
             (void) osc_cached_cache_resize_storage(cache, sizes.storage_bytes);
         }
     }
@@ -442,16 +448,36 @@ static void adapt(osc_cached_cache_t *cache)
     cache->interval.first_get = cache->gets;
 }
 
-void osc_cached_cache_look(osc_cached_cache_t *cache)
+/* An index that had more conflicts already than a whole interval may have does not wait for its
+ * end. Tried once: it may have reached its bound. */
+static void grow_index_early(osc_cached_cache_t *cache)
 {
     const osc_cached_adapt_params_t *params = &cache->config.adapt;
+    uint64_t conflicts = cache->interval.access[OSC_CACHED_CONFLICTING] + cache->interval.no_slot;
+    uint32_t slots;
 
-    if (cache->open
-        && (params->interval <= cache->gets - cache->interval.first_get
-            || (cache->config.adaptive
-                && params->conflict_threshold * params->interval
-                       < (double) (cache->interval.access[OSC_CACHED_CONFLICTING]
-                                   + cache->interval.no_slot)))) {
+    if (!cache->config.adaptive || cache->interval.grown
+        || (double) conflicts <= params->conflict_threshold * params->interval) {
+        return;
+    }
+    slots = wanted_sizes(cache, params->interval).index_slots;
+    if (osc_cached_index_num_slots(&cache->index) < slots
+        && OSC_CACHED_OK == osc_cached_cache_resize_index(cache, slots)) {
+        cache->interval.access[OSC_CACHED_CONFLICTING] = 0;
+        cache->interval.no_slot = 0;
+    } else {
+        cache->interval.grown = true;
+    }
+}
+
+void osc_cached_cache_look(osc_cached_cache_t *cache)
+{
+    if (!cache->open) {
+        return;
+    }
+    if (cache->config.adapt.interval <= cache->gets - cache->interval.first_get) {
         adapt(cache);
+    } else {
+        grow_index_early(cache);
     }
 }
