@@ -19,8 +19,8 @@
  *     start, wait, test     L + o after osc/ucx has the message
  *     to the process itself nothing
  *
- * The barrier, and L + o of the last line but one, are added to what osc/ucx itself takes: only then
- * is it known that the other processes have come as far.
+ * The barrier of a fence, and what start, wait and test add, begin when osc/ucx's own call is over:
+ * only then have the other processes come as far.
  *
  * Faults, for tests: see the parameters in netem_component.c.
  */

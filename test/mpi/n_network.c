@@ -122,6 +122,35 @@ static void only_the_network(MPI_Win win)
     COUNTS(&counts, "waited_ns", waited, "a get from the process itself");
 }
 
+/* Two messages: the one that start waits for, and the one that wait or test is for. */
+static void exposures(MPI_Win win)
+{
+    MPI_Group all, other;
+    int rank = 1 - test_rank;
+
+    OK(MPI_Win_get_group(win, &all));
+    OK(MPI_Group_incl(all, 1, &rank, &other));
+    for (int tests = 0; tests < 2; ++tests) {
+        double begin = now();
+
+        if (0 == test_rank) {
+            OK(MPI_Win_start(other, 0, win));
+            OK(MPI_Win_complete(win));
+        } else {
+            OK(MPI_Win_post(other, 0, win));
+            for (int done = 0; tests && !done;) {
+                OK(MPI_Win_test(win, &done));
+            }
+            if (!tests) {
+                OK(MPI_Win_wait(win));
+            }
+            TOOK(begin, 2 * (latency + overhead));
+        }
+    }
+    OK(MPI_Group_free(&all));
+    OK(MPI_Group_free(&other));
+}
+
 static void epochs(MPI_Win win)
 {
     double begin;
@@ -134,6 +163,7 @@ static void epochs(MPI_Win win)
     OK(MPI_Get(got, 8, MPI_BYTE, 1 - test_rank, 0, 8, MPI_BYTE, win));
     OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
     TOOK(begin, overhead + 2 * latency + stream(8) + latency + 2 * overhead);
+    exposures(win);
     test_barrier();
     if (0 == test_rank) {
         begin = now();
