@@ -7,7 +7,8 @@
 #
 #   mpi_setup PREFIX|system [COMPONENT_DIR]   sets MPICC MPIRUN MPI_VERSION MPI_SERIES MPI_ENV
 #   mpi_switches WHAT TRANSPORT RANKS [THREADS]  sets SWITCHES (mpirun arguments) and SWITCH_ENV
-#     TRANSPORT: shm, tcp, or an emulated network over shared memory (bench/net): aries, hdr
+#     TRANSPORT: shm, tcp, or an emulated network over shared memory (bench/net): aries, hdr;
+#     fails where that cannot be built, and SWITCHES is then of no use
 #   mpi_no_yield                              changes SWITCHES
 #   mpi_launch LIMIT DIR PROGRAM COMMAND...   runs it; sets nothing, returns its exit code, 124 when the limit passed
 # DIR receives stdout, stderr, and for a hang: stacks.
@@ -65,11 +66,12 @@ mpi_component_path() {
     fi
 }
 
-# The emulated network in the place of osc/ucx: adds to SWITCHES and SWITCH_ENV.
+# The emulated network in the place of osc/ucx: adds to SWITCHES and SWITCH_ENV. Fails where it cannot be built, which it
+# has then said.
 mpi_emulate() {
     local what=$1 preset=$2
     if [[ -z $MPI_NETEM ]]; then
-        MPI_NETEM=$("${BASH_SOURCE[0]%/*}/../../bench/net/build" --mpi="$MPI_WHERE") || exit 2
+        MPI_NETEM=$("${BASH_SOURCE[0]%/*}/../../bench/net/build" --mpi="$MPI_WHERE") || return 1
     fi
     mpi_component_path "$MPI_NETEM${MPI_COMPONENTS:+:$MPI_COMPONENTS}"
     SWITCH_ENV+=("${COMPONENT_ENV[@]}" "UCX_TLS=posix,self")
@@ -131,7 +133,7 @@ mpi_switches() {
     case $transport in
     shm) SWITCH_ENV+=("UCX_TLS=posix,self") ;;
     tcp) SWITCH_ENV+=("UCX_TLS=tcp,self") btl=tcp ;;
-    aries | hdr) mpi_emulate "$what" "$transport" ;;
+    aries | hdr) mpi_emulate "$what" "$transport" || return 1 ;;
     esac
     SWITCHES+=(--mca pml "$pml" --mca btl "$btl,self")
 }
