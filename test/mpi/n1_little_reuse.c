@@ -35,6 +35,7 @@ int main(int argc, char **argv)
     char *mine, *base;
     MPI_Info info;
     MPI_Win win;
+    int slow = 0;
 
     test_init(&argc, &argv);
     mine = calloc(PLACES, BYTES);
@@ -54,13 +55,17 @@ int main(int argc, char **argv)
         begin = MPI_Wtime();
         get_some(win, GETS);
         us = (MPI_Wtime() - begin) / GETS * 1e6;
-        /* 3 % can be hits: they pay where a get takes longer than so */
-        CHECK(us > 5 || counter(&c, "bypassed") > GETS * 9ul / 10,
+        slow = us > 5;
+        CHECK(slow || counter(&c, "bypassed") > GETS * 9ul / 10,
               "%lu of %d gets of %.1f us bypassed", counter(&c, "bypassed"), GETS, us);
         counters_close(&c);
     }
     OK(MPI_Win_unlock_all(win));
     OK(MPI_Win_free(&win));
     free(mine);
+    OK(MPI_Bcast(&slow, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    if (slow) {
+        test_skip("a get takes more than 5 us here: the 3 % that can be hits pay");
+    }
     return test_done();
 }

@@ -18,10 +18,12 @@ static void get(MPI_Win win, int place)
     OK(MPI_Win_flush(1, win));
 }
 
-static void look(MPI_Win *win)
+/* Were the gets so slow that a look into the cache is lost in them? */
+static int look(MPI_Win *win)
 {
     struct counters c;
     double begin = MPI_Wtime(), us;
+    int slow;
 
     counters_open(&c, win);
     for (int i = 0; i < FIRST; ++i) {
@@ -33,8 +35,8 @@ static void look(MPI_Win *win)
     for (int i = FIRST; i < GETS; ++i) {
         get(*win, i);
     }
-    /* 20 us: a look into the cache would be lost in such a get */
-    CHECK(us > 20 || counter(&c, "bypassed") > (GETS - FIRST) * 9ul / 10,
+    slow = us > 20;
+    CHECK(slow || counter(&c, "bypassed") > (GETS - FIRST) * 9ul / 10,
           "%lu of %d gets of %.1f us bypassed", counter(&c, "bypassed"), GETS - FIRST, us);
     counters_close(&c);
     counters_open(&c, win);
@@ -46,12 +48,14 @@ static void look(MPI_Win *win)
     CHECK(counter(&c, "hits") > ROUNDS * PLACES / 2ul, "%lu of %d gets of the same data hit",
           counter(&c, "hits"), ROUNDS * PLACES);
     counters_close(&c);
+    return slow && 0 == test_failures;
 }
 
 int main(int argc, char **argv)
 {
     char *mine, *base;
     MPI_Win win;
+    int slow = 0;
 
     test_init(&argc, &argv);
     mine = calloc(GETS, BYTES);
@@ -59,10 +63,14 @@ int main(int argc, char **argv)
     OK(MPI_Win_lock_all(0, win));
     test_barrier();
     if (0 == test_rank) {
-        look(&win);
+        slow = look(&win);
     }
     OK(MPI_Win_unlock_all(win));
     OK(MPI_Win_free(&win));
     free(mine);
+    OK(MPI_Bcast(&slow, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    if (slow) {
+        test_skip("a get takes more than 20 us here: a look into the cache is lost in it");
+    }
     return test_done();
 }
