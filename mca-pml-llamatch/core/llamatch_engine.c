@@ -310,8 +310,12 @@ static inline void take_out(llamatch_engine_t *engine, llamatch_lane_t *lane,
         llamatch_lane_pull(lane, shape, pos.index);
         return;
     }
+    if (NULL != lane->cursor) { /* of messages, and there is no index */
+        llamatch_lane_remove(lane, shape, pos);
+        return;
+    }
     if (NULL == lane->queue.index) {
-        llamatch_queue_remove(&lane->queue, shape, pos);
+        (void) llamatch_queue_remove(&lane->queue, shape, pos);
     } else {
         llamatch_index_remove(&engine->indexing, &lane->queue, shape, pos,
                               engine->index_above / INDEX_HYSTERESIS, keeps_index(engine));
@@ -427,8 +431,8 @@ static inline llamatch_pos_t first_match(const llamatch_queue_t *queue,
                                          const llamatch_shape_t *shape, llamatch_key_t key,
                                          uint64_t *examined)
 {
-    llamatch_pos_t pos;
-    uint32_t depth = llamatch_queue_find_shallow(queue, shape, key, &pos);
+    llamatch_pos_t pos = {queue->head, 0};
+    uint32_t depth = llamatch_queue_find_shallow(shape, queue->head->bits[0], key, &pos);
 
     if (0 == depth) {
         return llamatch_queue_find(queue, shape, key, examined);
@@ -557,6 +561,9 @@ int llamatch_engine_arrive_rest(llamatch_engine_t *engine, llamatch_peer_t *peer
         llamatch_engine_enter_ring(engine, peer);
     }
     appended(engine, &lane->queue, shape, &engine->unexpected, tag, pos);
+    if (NULL != lane->queue.index) {
+        lane->cursor = NULL; /* with an index, nobody cares for it */
+    }
     return LLAMATCH_OK;
 }
 
@@ -576,6 +583,11 @@ static inline bool search_peer(llamatch_engine_t *engine, llamatch_peer_t *peer,
         hold->pos = llamatch_queue_find(queue, shape, llamatch_key_of_receive(tag), &here);
         if (LLAMATCH_ANY_TAG != tag) { /* which an index does not help */
             count_effort(engine, queue, shape, &engine->unexpected, here);
+        }
+        if (NULL != queue->index) {
+            peer->unexpected.cursor = NULL;
+        } else if (NULL != hold->pos.node) {
+            llamatch_lane_remember(&peer->unexpected, shape, tag, hold->pos);
         }
     }
     *examined += here;

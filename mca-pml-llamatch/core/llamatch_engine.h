@@ -299,26 +299,28 @@ static inline void llamatch_count_dense(llamatch_counts_t *counts, uint32_t pass
 }
 
 /*
- * Compare the first few entries of a queue that is not empty one by one: messages that wait in the
- * order in which they are received are found at the front, and for that few the vectors are slow.
- * Returns the depth of the match, then *pos is it; or 0.
+ * Compare the first few entries of a queue that is not empty, from pos->node and those of its first
+ * 64 that are in live on, one by one: messages that wait in the order in which they are received
+ * are found at the front, and for that few the vectors are slow. Returns the depth of the match,
+ * then *pos is it; or 0.
  */
-static inline uint32_t llamatch_queue_find_shallow(const llamatch_queue_t *queue,
-                                                   const llamatch_shape_t *shape,
+static inline uint32_t llamatch_queue_find_shallow(const llamatch_shape_t *shape, uint64_t live,
                                                    llamatch_key_t key, llamatch_pos_t *pos)
 {
-    uint64_t live = queue->head->bits[0];
+    llamatch_node_t *node = pos->node;
 
-    pos->node = queue->head;
     for (uint32_t depth = 1; depth <= LLAMATCH_SHALLOW && 0 != live; ++depth) {
-        pos->index = (uint32_t) __builtin_ctzll(live);
-        if (llamatch_key_accepts(key, llamatch_node_tags(shape, pos->node)[pos->index])) {
+        uint32_t index = (uint32_t) __builtin_ctzll(live);
+
+        if (LLAMATCH_LIKELY(llamatch_key_accepts(key, llamatch_node_tags(shape, node)[index]))) {
+            pos->node = node;
+            pos->index = index;
             return depth;
         }
         live &= live - 1;
-        if (0 == live && pos->node->end <= 64 && NULL != pos->node->next) {
-            pos->node = pos->node->next;
-            live = pos->node->bits[0];
+        if (0 == live && node->end <= 64 && NULL != node->next) {
+            node = node->next;
+            live = node->bits[0];
         }
     }
     return 0;
@@ -396,7 +398,7 @@ static inline void *llamatch_engine_search(llamatch_engine_t *engine, llamatch_p
                                            int32_t tag, llamatch_hold_t *hold)
 {
     const llamatch_shape_t *shape = &engine->unexpected_shape;
-    const llamatch_lane_t *lane;
+    llamatch_lane_t *lane;
     uint32_t index;
 
     hold->any = (NULL == peer);
@@ -414,14 +416,21 @@ static inline void *llamatch_engine_search(llamatch_engine_t *engine, llamatch_p
         return llamatch_engine_search_rest(engine, hold->any ? NULL : peer, tag, hold);
     }
     if (LLAMATCH_UNLIKELY(!llamatch_lane_is_dense(lane))) {
-        uint32_t depth = llamatch_queue_find_shallow(&lane->queue, shape,
-                                                     llamatch_key_of_receive(tag), &hold->pos);
+        bool known = (NULL != lane->cursor && tag == lane->cursor_tag);
+        uint32_t depth;
 
+        hold->pos.node = known ? lane->cursor : lane->queue.head;
+        depth = llamatch_queue_find_shallow(
+            shape, hold->pos.node->bits[0] & (known ? lane->fresh : UINT64_MAX),
+            llamatch_key_of_receive(tag), &hold->pos);
         if (0 == depth) {
             return llamatch_engine_search_rest(engine, hold->any ? NULL : peer, tag, hold);
         }
         ++engine->unexpected.searches;
-        llamatch_count_dense(&engine->unexpected, depth - 1);
+        if (LLAMATCH_UNLIKELY(1 < depth)) {
+            llamatch_count_dense(&engine->unexpected, depth - 1);
+            llamatch_lane_remember(lane, shape, tag, hold->pos);
+        }
         hold->peer = peer;
         hold->item = llamatch_node_slots(shape, hold->pos.node)[hold->pos.index].item;
         return hold->item;
@@ -449,8 +458,7 @@ static inline void llamatch_engine_take(llamatch_engine_t *engine, const llamatc
     } else if (LLAMATCH_LIKELY(llamatch_lane_is_dense(lane))) {
         llamatch_lane_pull(lane, &engine->unexpected_shape, hold->pos.index);
     } else {
-        llamatch_queue_remove(&lane->queue, &engine->unexpected_shape, hold->pos);
-        llamatch_lane_changed(lane, &engine->unexpected_shape);
+        llamatch_lane_remove(lane, &engine->unexpected_shape, hold->pos);
     }
 }
 

@@ -18,6 +18,7 @@ void llamatch_lane_settle(llamatch_lane_t *lane, const llamatch_shape_t *shape)
     llamatch_node_t *node = lane->queue.head;
     uint32_t begin = llamatch_lane_begin(lane);
 
+    lane->cursor = NULL;
     if (!llamatch_lane_is_dense(lane)) {
         return;
     }
@@ -33,8 +34,25 @@ void llamatch_lane_settle(llamatch_lane_t *lane, const llamatch_shape_t *shape)
 
 void llamatch_lane_pack(llamatch_lane_t *lane, const llamatch_shape_t *shape)
 {
+    lane->cursor = NULL;
     lane->end = (uint16_t) llamatch_queue_pack(&lane->queue, shape);
     lane->queue.count = 0;
+}
+
+void llamatch_lane_remove_rest(llamatch_lane_t *lane, const llamatch_shape_t *shape,
+                               llamatch_pos_t pos)
+{
+    if (pos.node == lane->cursor && pos.index + 1 == pos.node->end) {
+        /* Places of the node that were passed may be used again. */
+        lane->fresh = UINT64_MAX;
+        if (1 == pos.node->live) {
+            lane->cursor = pos.node->next;
+        }
+    }
+    if (llamatch_queue_remove(&lane->queue, shape, pos) || 0 == lane->queue.count) {
+        lane->cursor = NULL;
+    }
+    llamatch_lane_changed(lane, shape);
 }
 
 llamatch_pos_t llamatch_lane_append_few(llamatch_lane_t *lane, const llamatch_shape_t *shape,
@@ -100,6 +118,33 @@ llamatch_pos_t llamatch_lane_find_item(const llamatch_lane_t *lane, const llamat
     return pos;
 }
 
+/* Is a live entry with a tag in a node, but not among those of its first 64 that are left out? */
+static bool has_tag(const llamatch_shape_t *shape, const llamatch_node_t *node, int32_t tag,
+                    uint64_t left_out, uint32_t end)
+{
+    for (uint32_t i = llamatch_node_next(node, 0); i < end; i = llamatch_node_next(node, i + 1)) {
+        if (tag == llamatch_node_tags(shape, node)[i] && (64 <= i || 0 == (left_out >> i & 1))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool cursor_is_right(const llamatch_lane_t *lane, const llamatch_shape_t *shape)
+{
+    const llamatch_node_t *node = lane->queue.head;
+
+    while (NULL != node && lane->cursor != node) {
+        if (has_tag(shape, node, lane->cursor_tag, 0, node->end)) {
+            return false;
+        }
+        node = node->next;
+    }
+    return NULL != node && !llamatch_lane_is_dense(lane) && NULL == lane->queue.index
+           && !has_tag(shape, node, lane->cursor_tag, lane->fresh,
+                       (node->end < 64) ? node->end : 64);
+}
+
 int llamatch_lane_verify(const llamatch_lane_t *lane, const llamatch_shape_t *shape)
 {
     const llamatch_queue_t *queue = &lane->queue;
@@ -108,6 +153,9 @@ int llamatch_lane_verify(const llamatch_lane_t *lane, const llamatch_shape_t *sh
 
     if (0 != broken) {
         return broken;
+    }
+    if (NULL != lane->cursor && !cursor_is_right(lane, shape)) {
+        return 26;
     }
     if (!llamatch_lane_is_dense(lane)) {
         return (lane->count == queue->count) ? 0 : 21;

@@ -24,6 +24,9 @@
  *
  * A place (llamatch_engine_post) is a node in both forms.
  *
+ * A lane that is not dense remembers where the last search of messages that had to pass others has
+ * ended. Messages of a burst have the same tag, and the next search for it passes them no more.
+ *
  * Invariants (llamatch_lane_verify returns 20 + the number of the first broken one, or the number
  * of the queue):
  *  I1 not dense: count is the queue's count.
@@ -31,6 +34,8 @@
  *  I3 dense: count <= end <= shape->dense, and end is 0 when count is.
  *  I4 dense: sequence numbers grow strictly.
  *  I5 the queue fulfils its own invariants.
+ *  I6 if there is a cursor: it is a node of the queue, which has no index, the lane is not dense,
+ *     and no entry with cursor_tag is before that node, or in its first 64 and not in fresh.
  */
 #ifndef LLAMATCH_LANE_H
 #define LLAMATCH_LANE_H
@@ -57,6 +62,9 @@ typedef struct llamatch_lane {
     llamatch_queue_t queue; /**< for lanes that are not dense; else only its node is used */
     uint32_t count;         /**< entries */
     uint16_t end;           /**< dense: one past the last entry; else NOT_DENSE */
+    int32_t cursor_tag;
+    llamatch_node_t *cursor; /**< where a search for cursor_tag can begin; NULL: not known */
+    uint64_t fresh;          /**< which of the cursor's first 64 entries it has to look at */
 } llamatch_lane_t;
 
 static inline void llamatch_lane_init(llamatch_lane_t *lane)
@@ -64,6 +72,7 @@ static inline void llamatch_lane_init(llamatch_lane_t *lane)
     llamatch_queue_init(&lane->queue);
     lane->count = 0;
     lane->end = LLAMATCH_NOT_DENSE;
+    lane->cursor = NULL;
 }
 
 static inline bool llamatch_lane_is_dense(const llamatch_lane_t *lane)
@@ -200,6 +209,36 @@ static inline void llamatch_lane_changed(llamatch_lane_t *lane, const llamatch_s
         && NULL != queue->head && queue->head == queue->tail) {
         llamatch_lane_pack(lane, shape);
     }
+}
+
+/** A search for a tag has found its first match in a lane that is not dense and has no index. */
+static inline void llamatch_lane_remember(llamatch_lane_t *lane, const llamatch_shape_t *shape,
+                                          int32_t tag, llamatch_pos_t pos)
+{
+    if (LLAMATCH_ANY_TAG != tag && 0 < shape->dense) { /* the other kinds search as they are */
+        lane->cursor = pos.node;
+        lane->cursor_tag = tag;
+        lane->fresh = UINT64_MAX << ((pos.index < 64) ? pos.index : 0);
+    }
+}
+
+/** llamatch_lane_remove for an entry after which there is something to mend. */
+void llamatch_lane_remove_rest(llamatch_lane_t *lane, const llamatch_shape_t *shape,
+                               llamatch_pos_t pos);
+
+/** Take an entry out of a lane that is not dense and has no index. */
+static inline void llamatch_lane_remove(llamatch_lane_t *lane, const llamatch_shape_t *shape,
+                                        llamatch_pos_t pos)
+{
+    llamatch_node_t *node = pos.node;
+
+    if (node->live <= shape->sparse + 1 || pos.index + 1 == node->end) {
+        llamatch_lane_remove_rest(lane, shape, pos);
+        return;
+    }
+    node->bits[pos.index / 64] &= ~((uint64_t) 1 << pos.index % 64);
+    --node->live;
+    lane->count = --lane->queue.count;
 }
 
 /** Where an item is in a node of the lane; node is NULL when it is not there. */

@@ -144,12 +144,15 @@ void llamatch_queue_node_empty(llamatch_queue_t *queue, const llamatch_shape_t *
 static uint32_t move_entries(const llamatch_shape_t *shape, llamatch_node_t *from,
                              llamatch_node_t *to, uint32_t next)
 {
-    for (uint32_t i = llamatch_node_next(from, 0); i < from->end;
-         i = llamatch_node_next(from, i + 1), ++next) {
-        llamatch_node_tags(shape, to)[next] = llamatch_node_tags(shape, from)[i];
-        llamatch_node_slots(shape, to)[next] = llamatch_node_slots(shape, from)[i];
-        if (from != to && NULL != shape->moved) {
-            shape->moved(llamatch_node_slots(shape, to)[next].item, (uintptr_t) to);
+    for (uint32_t word = 0; word * 64 < from->end; ++word) {
+        for (uint64_t rest = from->bits[word]; 0 != rest; rest &= rest - 1, ++next) {
+            uint32_t i = word * 64 + (uint32_t) __builtin_ctzll(rest);
+
+            llamatch_node_tags(shape, to)[next] = llamatch_node_tags(shape, from)[i];
+            llamatch_node_slots(shape, to)[next] = llamatch_node_slots(shape, from)[i];
+            if (from != to && NULL != shape->moved) {
+                shape->moved(llamatch_node_slots(shape, to)[next].item, (uintptr_t) to);
+            }
         }
     }
     return next;
@@ -173,18 +176,23 @@ static void merge_next(llamatch_queue_t *queue, const llamatch_shape_t *shape,
     unlink_node(queue, shape, next);
 }
 
-void llamatch_queue_node_sparse(llamatch_queue_t *queue, const llamatch_shape_t *shape,
+bool llamatch_queue_node_sparse(llamatch_queue_t *queue, const llamatch_shape_t *shape,
                                 llamatch_node_t *node)
 {
+    bool moved = false;
+
     if (NULL != queue->index) {
-        return;
+        return false;
     }
     if (NULL != node->next && node->live + node->next->live <= shape->entries / 2) {
         merge_next(queue, shape, node);
+        moved = true;
     }
     if (NULL != node->prev && node->live + node->prev->live <= shape->entries / 2) {
         merge_next(queue, shape, node->prev);
+        moved = true;
     }
+    return moved;
 }
 
 uint32_t llamatch_queue_pack(llamatch_queue_t *queue, const llamatch_shape_t *shape)

@@ -199,10 +199,11 @@ void llamatch_queue_clear(llamatch_queue_t *queue, const llamatch_shape_t *shape
 /** Append an empty node to the queue. @return the node, or NULL when there is no memory */
 llamatch_node_t *llamatch_queue_grow(llamatch_queue_t *queue, const llamatch_shape_t *shape);
 
-/** Mend a queue after the last live entry of a node, or of its middle, was removed. */
+/** Mend a queue after the last live entry of a node, or one of few, was removed. The second returns
+ * whether entries have moved. */
 void llamatch_queue_node_empty(llamatch_queue_t *queue, const llamatch_shape_t *shape,
                                llamatch_node_t *node);
-void llamatch_queue_node_sparse(llamatch_queue_t *queue, const llamatch_shape_t *shape,
+bool llamatch_queue_node_sparse(llamatch_queue_t *queue, const llamatch_shape_t *shape,
                                 llamatch_node_t *node);
 
 /**
@@ -262,8 +263,9 @@ static inline llamatch_pos_t llamatch_queue_find(const llamatch_queue_t *queue,
     return pos;
 }
 
-/** Take the entry at @p pos out of the queue (not out of its index). */
-static inline void llamatch_queue_remove(llamatch_queue_t *queue, const llamatch_shape_t *shape,
+/** Take the entry at @p pos out of the queue (not out of its index). @return whether others moved
+ */
+static inline bool llamatch_queue_remove(llamatch_queue_t *queue, const llamatch_shape_t *shape,
                                          llamatch_pos_t pos)
 {
     llamatch_node_t *node = pos.node;
@@ -276,7 +278,7 @@ static inline void llamatch_queue_remove(llamatch_queue_t *queue, const llamatch
         } else {
             llamatch_queue_node_empty(queue, shape, node);
         }
-        return;
+        return false;
     }
     if (pos.index + 1 == node->end) {
         uint32_t word = pos.index / 64;
@@ -286,9 +288,8 @@ static inline void llamatch_queue_remove(llamatch_queue_t *queue, const llamatch
         }
         node->end = word * 64 + 64 - (uint32_t) __builtin_clzll(node->bits[word]);
     }
-    if (node->live <= shape->sparse && node->prev != node->next) { /* not the only node */
-        llamatch_queue_node_sparse(queue, shape, node);
-    }
+    return node->live <= shape->sparse && node->prev != node->next /* not the only node */
+           && llamatch_queue_node_sparse(queue, shape, node);
 }
 
 /** Called for each entry in order; returns true to have the entry removed. */

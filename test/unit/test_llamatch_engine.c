@@ -871,6 +871,88 @@ static void test_dense_damage(void **state)
     end(&f);
 }
 
+/* Messages of a burst that wait behind others: the others are passed once. */
+static void test_burst(void **state)
+{
+    fixture_t f;
+    llamatch_stats_t posted, unexpected;
+    llamatch_lane_t *lane = &f.peers[0].unexpected;
+
+    (void) state;
+    begin(&f, 32, LLAMATCH_AUTO, 64);
+    for (int i = 0; i < 20; ++i) {
+        arrive(&f, 0, 10 + i, i);
+    }
+    for (int i = 20; i < 84; ++i) {
+        arrive(&f, 0, 1, i);
+    }
+    for (int i = 20; i < 84; ++i) {
+        assert_ptr_equal(ITEM(i), receive(&f, 0, 1));
+        assert_int_equal(0, llamatch_engine_verify(&f.engine));
+    }
+    llamatch_engine_stats(&f.engine, &posted, &unexpected);
+    assert_in_range(unexpected.depth_sum, 64 + 20, 64 + 4 * 20);
+    /* What takes places that were passed before is found. */
+    for (int i = 20; i < 84; ++i) {
+        arrive(&f, 0, 1, i);
+    }
+    assert_ptr_equal(ITEM(0), receive(&f, 0, LLAMATCH_ANY_TAG));
+    assert_ptr_equal(ITEM(20), receive(&f, 0, 1));
+    assert_ptr_equal(ITEM(1), receive(&f, 0, 11));
+    assert_ptr_equal(ITEM(21), receive(&f, 0, 1));
+    assert_non_null(lane->cursor);
+    assert_int_equal(0, llamatch_engine_verify(&f.engine));
+    lane->fresh = 0;
+    assert_int_equal(26, llamatch_engine_verify(&f.engine));
+    lane->cursor = NULL;
+    end(&f);
+}
+
+#define BURST_MOST 200
+
+/* Few tags, mostly the same one again, in arrays of all sizes; compared with a plain list. */
+static void test_bursts_at_random(void **state)
+{
+    static const uint32_t entries[] = {2, 8, 32, 64, 128, 512};
+
+    (void) state;
+    for (size_t e = 0; e < sizeof(entries) / sizeof(entries[0]); ++e) {
+        fixture_t f;
+        int32_t tags[BURST_MOST], tag = 0;
+        int items[BURST_MOST], waiting = 0, next = 0;
+        uint32_t random = 12345;
+
+        begin(&f, entries[e], LLAMATCH_AUTO, (entries[e] < 64) ? 1000 : 64);
+        for (int step = 0; step < 40000; ++step) {
+            bool fill = 0 != (step / 150 & 1);
+            int i = 0;
+
+            random = random * 1664525 + 1013904223;
+            if (0 == (random >> 8) % 10) {
+                tag = (int32_t) (random >> 16) % 4;
+            }
+            if ((random >> 24) % 100 < (fill ? 80 : 30) && waiting < BURST_MOST) {
+                tags[waiting] = (int32_t) (random >> 12) % 4;
+                items[waiting] = next;
+                arrive(&f, 0, tags[waiting++], next);
+                next = (next + 1) % (2 * BURST_MOST);
+            } else {
+                while (i < waiting && tags[i] != tag) {
+                    ++i;
+                }
+                assert_ptr_equal((i < waiting) ? ITEM(items[i]) : NULL, receive(&f, 0, tag));
+                for (; i + 1 < waiting; ++i) {
+                    tags[i] = tags[i + 1];
+                    items[i] = items[i + 1];
+                }
+                waiting = (i < waiting) ? i : waiting;
+            }
+            assert_int_equal(0, llamatch_engine_verify(&f.engine));
+        }
+        end(&f);
+    }
+}
+
 /* ---- the model ---- */
 
 /* Some 20 seconds; sanitizers take five times as long. */
@@ -1069,8 +1151,10 @@ static void step_receive(world_t *w, comm_t *c, bool may_take, bool may_post)
         if (0 < expected) {
             model_searched(unexpected, depth);
         }
-        if (exact) {
+        if (exact && LLAMATCH_AUTO != c->engine.kind) {
             assert_int_equal(expected, depth);
+        } else if (exact) { /* what the search before has passed may be left out */
+            assert_in_range(depth, 0 < expected, expected);
         }
         if (0 < time) {
             assert_ptr_equal(first, hold.item); /* a probe finds again what it found */
@@ -1360,6 +1444,8 @@ int main(void)
         cmocka_unit_test(test_verify_sees_damage),
         cmocka_unit_test(test_dense),
         cmocka_unit_test(test_dense_and_kinds),
+        cmocka_unit_test(test_burst),
+        cmocka_unit_test(test_bursts_at_random),
         cmocka_unit_test(test_dense_damage),
         cmocka_unit_test(test_model),
     };
