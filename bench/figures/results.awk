@@ -5,6 +5,8 @@
 # and shares are medians over the rounds. A speed-up is the baseline's time over the series', round by round: above 1, the
 # series is faster. The best of some series is that of the least median; the others are compared with it round by round.
 #
+# Lines "#point, network, series, x" give the order of the table; without: as the runs came.
+#
 #   awk -F'\t' -v figure=NAME -v times='KEY KEY' -v baselines='NAME|NAME' -v best=PATTERN
 #       -f statistics.awk -f results.awk raw.tsv
 
@@ -55,7 +57,7 @@ function add(point, key, unit, r, number) {
 function best_of(network,    p, part, found, least) {
     for (p = 1; p <= points; ++p) {
         split(order[p], part, "\t")
-        if (part[1] != network || !matches(best, part[2])) continue
+        if (part[1] != network || !(order[p] in known) || !matches(best, part[2])) continue
         statistics(rounds_of(order[p], time[1], ""))
         if (found == "" || median < least) {
             found = order[p]
@@ -70,11 +72,17 @@ BEGIN {
     bases = split(baselines, base, "|")
     kinds = split("hits partial_hits joins direct conflicting capacity failing declined bypassed", kind, " ")
 }
+$1 == "#point" {
+    order[++points] = $2 "\t" $3 "\t" $4
+    listed[order[points]] = 1
+    next
+}
 /^#/ { next }
 {
     point = $2 "\t" $3 "\t" $4
-    if (!(point in known)) {
-        known[point] = 1
+    known[point] = 1
+    if (!(point in listed)) {
+        listed[point] = 1
         order[++points] = point
     }
     rounds = $1 + 0 > rounds ? $1 + 0 : rounds
@@ -83,6 +91,7 @@ BEGIN {
 END {
     print "figure", "network", "series", "x", "quantity", "unit", "median", "low", "high", "samples"
     for (p = 1; p <= points; ++p) {
+        if (!(order[p] in known)) continue
         for (r = 1; r <= rounds; ++r) counters(order[p], r)
         split(order[p], part, "\t")
         for (t = 1; t <= wanted; ++t) {
