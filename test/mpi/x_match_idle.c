@@ -1,0 +1,48 @@
+/* Peers that nobody talks to take nothing from the memory of the queues: many communicators, no
+ * message on any of them.
+ *
+ * test: for=pml-llamatch ranks=4 transport=shm
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "counters.h"
+
+enum { COMMS = 200, ONE_ARRAY = 4096 }; /* at least an array of the default size */
+
+int main(int argc, char **argv)
+{
+    MPI_Comm comm[COMMS];
+    MPI_Request request[COMMS];
+    struct counters c;
+    unsigned long before, after;
+
+    test_init(&argc, &argv);
+    counters_open_all(&c, "pml_llamatch_", MPI_T_BIND_NO_OBJECT, NULL);
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm[0])); /* what making one needs once */
+    test_barrier();
+    before = counter(&c, "arena_used");
+    for (int i = 1; i < COMMS; ++i) {
+        OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm[i]));
+    }
+    test_barrier();
+    after = counter(&c, "arena_used");
+    CHECK(after <= before + ONE_ARRAY, "%lu bytes in use before, %lu after %d communicators",
+          before, after, COMMS);
+    /* and a receive on each is seen */
+    for (int i = 0; i < COMMS; ++i) {
+        OK(MPI_Irecv(NULL, 0, MPI_INT, (test_rank + 1) % test_size, 0, comm[i], &request[i]));
+    }
+    CHECK(counter(&c, "arena_used") >= after + COMMS * 64ul, "%lu bytes in use, %lu with receives",
+          after, counter(&c, "arena_used"));
+    test_barrier();
+    for (int i = 0; i < COMMS; ++i) {
+        OK(MPI_Send(NULL, 0, MPI_INT, (test_rank + test_size - 1) % test_size, 0, comm[i]));
+    }
+    OK(MPI_Waitall(COMMS, request, MPI_STATUSES_IGNORE));
+    for (int i = 0; i < COMMS; ++i) {
+        OK(MPI_Comm_free(&comm[i]));
+    }
+    counters_close(&c);
+    return test_done();
+}
