@@ -198,7 +198,7 @@ typedef struct {
         uint64_t no_slot, no_room; /**< failing accesses that a larger index or storage prevents */
         uint32_t most_entries;     /**< after an insertion */
         uint64_t most_used;        /**< bytes, the same */
-        bool grown;                /**< the index does not grow before the end */
+        bool at_bound;             /**< the index could not grow before the end */
     } interval;
 } osc_cached_cache_t;
 

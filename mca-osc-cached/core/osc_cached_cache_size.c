@@ -456,7 +456,7 @@ static void grow_index_early(osc_cached_cache_t *cache)
     uint64_t conflicts = cache->interval.access[OSC_CACHED_CONFLICTING] + cache->interval.no_slot;
     uint32_t slots;
 
-    if (!cache->config.adaptive || cache->interval.grown
+    if (!cache->config.adaptive || cache->interval.at_bound
         || (double) conflicts <= params->conflict_threshold * params->interval) {
         return;
     }
@@ -466,7 +466,7 @@ static void grow_index_early(osc_cached_cache_t *cache)
         cache->interval.access[OSC_CACHED_CONFLICTING] = 0;
         cache->interval.no_slot = 0;
     } else {
-        cache->interval.grown = true;
+        cache->interval.at_bound = true;
     }
 }
 

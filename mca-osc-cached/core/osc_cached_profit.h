@@ -22,10 +22,10 @@
  * apart, so it tells when the program has begun to reuse its data. Alone in the cache, it has more
  * room than it would have among all keys: the owner counts a reuse as a hit only when all that was
  * asked for in between, estimated from the sample, would have had room too. The longer nothing is
- * gained, the smaller the sample. The first round after that is as long as the sample was, counted
- * in all gets: the data that is reused must have the time to come into the cache. Each change from
- * WATCHED to SAMPLED doubles the gets that the next sample must see, so that a program at the
- * break-even point does not go to and fro.
+ * gained, the smaller the sample. The first round after it paid is as long as the sample was,
+ * counted in all gets: the data that is reused must have the time to come into the cache. Each
+ * change from WATCHED to SAMPLED doubles the gets that the next sample must see, so that a program
+ * at the break-even point does not go to and fro.
  */
 #ifndef OSC_CACHED_PROFIT_H
 #define OSC_CACHED_PROFIT_H
