@@ -26,7 +26,8 @@ PATCHES = (
     "0012-pml-ob1-receive-numbers.patch",
     "0013-pml-ob1-queue-lengths.patch",
     "0014-pml-ob1-extended-header.patch",
-    "0015-mpiext-cached.patch",
+    "0015-pml-base-bsend-count.patch",
+    "0016-mpiext-cached.patch",
 )
 
 # Folder of the tree -> place in Open MPI's
