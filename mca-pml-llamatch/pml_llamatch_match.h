@@ -12,8 +12,7 @@
  * which the patches of both series call, get the peer's state instead of its rank.
  *
  * Every function is called with the communicator's matching lock held, or before the communicator
- * is visible to anybody else; ob1 removes what it has found before it gives the lock back, which
- * is why the found message can be remembered in the queues themselves.
+ * is visible to anybody else.
  */
 #ifndef PML_LLAMATCH_MATCH_H
 #define PML_LLAMATCH_MATCH_H
@@ -38,7 +37,6 @@ _Static_assert(LLAMATCH_ANY_SOURCE == OMPI_ANY_SOURCE, "the core's ANY_SOURCE mu
 /** Part of ob1's state of a communicator; llamatch_peer_t is part of ob1's state of a peer. */
 typedef struct mca_pml_llamatch_queues {
     llamatch_engine_t engine;
-    llamatch_hold_t hold;                 /**< the unexpected message that the last search found */
     bool ready;                           /**< false: there was no memory, and add_comm fails */
     bool pauses_heater;                   /**< by the info key */
     struct ompi_communicator_t *comm;     /**< whose queues these are; from add_comm on */
@@ -109,7 +107,8 @@ static inline void *custom_match_prq_match(custom_match_prq *prq, llamatch_peer_
     return payload;
 }
 
-/** @return false when it is not posted: another thread has matched it, or it was cancelled before */
+/** @return false when it is not posted: another thread has matched it, or it was cancelled before
+ */
 static inline bool custom_match_prq_cancel(custom_match_prq *prq, llamatch_peer_t *peer,
                                            void *payload)
 {
@@ -132,16 +131,37 @@ static inline void custom_match_umq_append(custom_match_prq *prq, llamatch_peer_
     }
 }
 
-/** @param peer  NULL for any source; prq->hold.peer is then whose message was found */
-static inline void *custom_match_umq_find(custom_match_prq *prq, llamatch_peer_t *peer, int tag)
+/** custom_match_umq_match for a peer that has messages. */
+static inline llamatch_message_t custom_match_umq_match_some(custom_match_prq *prq,
+                                                             llamatch_peer_t *peer,
+                                                             const mca_pml_base_request_t *request)
 {
-    return llamatch_engine_search(&prq->engine, peer, tag, &prq->hold);
+    if (OPAL_UNLIKELY(MCA_PML_REQUEST_IPROBE == request->req_type
+                      || MCA_PML_REQUEST_PROBE == request->req_type)) {
+        llamatch_hold_t hold = {.peer = peer};
+        llamatch_message_t message;
+
+        message.item = llamatch_engine_search(&prq->engine, peer, request->req_tag, &hold);
+        message.peer = hold.peer;
+        return message;
+    }
+    return llamatch_engine_receive(&prq->engine, peer, request->req_tag);
 }
 
-/** Remove the message that was found. */
-static inline void custom_match_umq_remove(custom_match_prq *prq)
+/**
+ * The first message that a request matches. Probes leave it there; receives, and probes that hold
+ * their message, remove it.
+ *
+ * @param peer  NULL for any source
+ */
+__opal_attribute_always_inline__ static inline llamatch_message_t
+custom_match_umq_match(custom_match_prq *prq, llamatch_peer_t *peer,
+                       const mca_pml_base_request_t *request)
 {
-    llamatch_engine_take(&prq->engine, &prq->hold);
+    if (!llamatch_engine_has_messages(&prq->engine, peer)) {
+        return (llamatch_message_t){NULL, peer};
+    }
+    return custom_match_umq_match_some(prq, peer, request);
 }
 
 static inline bool custom_match_dump_entry(void *context, int32_t tag, void *item)

@@ -31,8 +31,11 @@ const char *const llamatch_kind_names[LLAMATCH_NUM_KINDS] = {"auto", "lla", "has
 /* An index goes when the queue is shorter than index_above divided by this. */
 #define INDEX_HYSTERESIS 4
 
+/* Entries at the front of a long queue that are compared one by one. */
+#define SHALLOW 6
+
 const llamatch_config_t llamatch_config_default = {
-    NULL, LLAMATCH_ENTRIES_DEFAULT, LLAMATCH_AUTO, NULL, NULL, 64,
+    NULL, LLAMATCH_ENTRIES_DEFAULT, LLAMATCH_AUTO, NULL, NULL, LLAMATCH_DENSE_MAX,
 };
 
 static uint32_t smaller(uint32_t a, uint32_t b)
@@ -301,13 +304,13 @@ static inline void count_effort(llamatch_engine_t *engine, llamatch_queue_t *que
     }
 }
 
-/* Take an entry out of a lane, dense or not, indexed or not. */
+/* Take the first match of a search out of a lane, dense or not, indexed or not. */
 static inline void take_out(llamatch_engine_t *engine, llamatch_lane_t *lane,
                             const llamatch_shape_t *shape, llamatch_counts_t *counts,
                             llamatch_pos_t pos)
 {
     if (llamatch_lane_is_dense(lane)) {
-        llamatch_lane_pull(lane, shape, pos.index);
+        llamatch_lane_pull_rear(lane, shape); /* where the search has left it */
         return;
     }
     if (NULL != lane->cursor) { /* of messages, and there is no index */
@@ -426,13 +429,46 @@ APART static void *match_long(llamatch_engine_t *engine, llamatch_lane_t *const 
     return item;
 }
 
+/*
+ * Compare the first few entries from pos on, of which those of the same word are in live, one by
+ * one: messages that wait in the order in which they are received are found at the front, and for
+ * that few the vectors are slow. Returns the depth of the match, then *pos is it; or 0.
+ */
+static inline uint32_t find_shallow(const llamatch_shape_t *shape, uint64_t live,
+                                    llamatch_key_t key, llamatch_pos_t *pos)
+{
+    llamatch_node_t *node = pos->node;
+    uint32_t word = pos->index / 64;
+
+    for (uint32_t depth = 1; depth <= SHALLOW; ++depth, live &= live - 1) {
+        while (0 == live) {
+            if ((word + 1) * 64 < node->end) {
+                ++word;
+            } else if (NULL != node->next) {
+                node = node->next;
+                word = 0;
+            } else {
+                return 0;
+            }
+            live = node->bits[word];
+        }
+        pos->index = word * 64 + (uint32_t) __builtin_ctzll(live);
+        if (LLAMATCH_LIKELY(
+                llamatch_key_accepts(key, llamatch_node_tags(shape, node)[pos->index]))) {
+            pos->node = node;
+            return depth;
+        }
+    }
+    return 0;
+}
+
 /* The first match in a queue without index. */
 static inline llamatch_pos_t first_match(const llamatch_queue_t *queue,
                                          const llamatch_shape_t *shape, llamatch_key_t key,
                                          uint64_t *examined)
 {
     llamatch_pos_t pos = {queue->head, 0};
-    uint32_t depth = llamatch_queue_find_shallow(shape, queue->head->bits[0], key, &pos);
+    uint32_t depth = find_shallow(shape, queue->head->bits[0], key, &pos);
 
     if (0 == depth) {
         return llamatch_queue_find(queue, shape, key, examined);
@@ -442,16 +478,20 @@ static inline llamatch_pos_t first_match(const llamatch_queue_t *queue,
 }
 
 /* The first match in a dense lane. */
-static inline llamatch_pos_t first_dense(const llamatch_lane_t *lane, llamatch_key_t key,
-                                         uint64_t *examined)
+static inline llamatch_pos_t first_dense(llamatch_lane_t *lane, const llamatch_shape_t *shape,
+                                         llamatch_key_t key, uint64_t *examined)
 {
-    llamatch_pos_t pos = {lane->queue.head, llamatch_lane_find(lane, key)};
+    llamatch_pos_t pos = {lane->queue.head, lane->rear};
 
-    *examined += pos.index - llamatch_lane_begin(lane);
+    if (llamatch_lane_matches_rear(lane, key.tag)) {
+        ++*examined;
+        return pos;
+    }
+    if (!llamatch_lane_has_none(lane, key.tag)) {
+        pos.index = llamatch_lane_find(lane, shape, key, examined);
+    }
     if (lane->end == pos.index) {
         pos.node = NULL;
-    } else {
-        ++*examined;
     }
     return pos;
 }
@@ -469,10 +509,10 @@ static inline int first_merged_dense(const llamatch_shape_t *shape, llamatch_lan
     int here = (first_seq(shape, lanes[0]) < first_seq(shape, lanes[1])) ? 0 : 1;
     uint64_t seq;
 
-    *found = first_dense(lanes[here], key, examined);
+    *found = first_dense(lanes[here], shape, key, examined);
     seq = seq_at(shape, *found);
     if (first_seq(shape, lanes[!here]) < seq) {
-        llamatch_pos_t other = first_dense(lanes[!here], key, examined);
+        llamatch_pos_t other = first_dense(lanes[!here], shape, key, examined);
 
         if (seq_at(shape, other) < seq) {
             *found = other;
@@ -503,6 +543,11 @@ void *llamatch_engine_match_rest(llamatch_engine_t *engine, llamatch_peer_t *pee
         llamatch_lane_settle(lanes[1], shape);
         return match_long(engine, lanes, tag);
     }
+    if (llamatch_lane_is_dense(lanes[from])) {
+        pos = first_dense(lanes[from], shape, key, &examined);
+        count_depth(&engine->posted, examined);
+        return take_posted(engine, lanes[from], pos);
+    }
     if (NULL != lanes[from]->queue.index) {
         return match_long(engine, lanes, tag);
     }
@@ -527,8 +572,10 @@ int llamatch_engine_cancel(llamatch_engine_t *engine, llamatch_peer_t *peer, voi
     if (NULL == pos.node) {
         return LLAMATCH_NOT_FOUND;
     }
-    if (NULL == lane->queue.index) {
-        take_out(engine, lane, shape, &engine->posted, pos);
+    if (llamatch_lane_is_dense(lane)) {
+        llamatch_lane_cancel(lane, shape, pos.index);
+    } else if (NULL == lane->queue.index) {
+        llamatch_lane_remove(lane, shape, pos);
     } else {
         llamatch_index_cancel(&engine->indexing, &lane->queue, shape, pos,
                               engine->index_above / INDEX_HYSTERESIS, keeps_index(engine));
@@ -567,28 +614,64 @@ int llamatch_engine_arrive_rest(llamatch_engine_t *engine, llamatch_peer_t *peer
     return LLAMATCH_OK;
 }
 
+/* The first message of a lane without index that a receive matches. */
+static inline llamatch_pos_t first_message(llamatch_engine_t *engine, llamatch_lane_t *lane,
+                                           int32_t tag, uint64_t *examined)
+{
+    const llamatch_shape_t *shape = &engine->unexpected_shape;
+    llamatch_key_t key = llamatch_key_of_receive(tag);
+    llamatch_pos_t pos = {lane->queue.head, 0};
+    uint64_t live = pos.node->bits[0];
+    uint32_t depth;
+
+    if (NULL != lane->cursor && tag == lane->passed_tag) {
+        pos.node = lane->cursor;
+        pos.index = lane->cursor_word * 64;
+        live = pos.node->bits[lane->cursor_word] & lane->fresh;
+    }
+    depth = find_shallow(shape, live, key, &pos);
+    if (0 < depth) {
+        *examined += depth;
+        if (1 < depth) {
+            llamatch_lane_remember(lane, shape, tag, pos);
+        }
+        return pos;
+    }
+    pos = llamatch_queue_find(&lane->queue, shape, key, examined);
+    if (NULL != pos.node) {
+        llamatch_lane_remember(lane, shape, tag, pos);
+    }
+    return pos;
+}
+
+static inline void count_effort_of_messages(llamatch_engine_t *engine, llamatch_lane_t *lane,
+                                            int32_t tag, uint64_t depth)
+{
+    if (LLAMATCH_ANY_TAG != tag) { /* which an index does not help */
+        count_effort(engine, &lane->queue, &engine->unexpected_shape, &engine->unexpected, depth);
+        if (NULL != lane->queue.index) {
+            lane->cursor = NULL; /* with an index, nobody cares for it */
+        }
+    }
+}
+
 /* Search the messages of one peer. */
 static inline bool search_peer(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
                                llamatch_hold_t *hold, uint64_t *examined)
 {
-    llamatch_queue_t *queue = &peer->unexpected.queue;
+    llamatch_lane_t *lane = &peer->unexpected;
     const llamatch_shape_t *shape = &engine->unexpected_shape;
     uint64_t here = 0;
 
-    if (llamatch_lane_is_dense(&peer->unexpected)) {
-        hold->pos = first_dense(&peer->unexpected, llamatch_key_of_receive(tag), &here);
-    } else if (LLAMATCH_UNLIKELY(NULL != queue->index) && LLAMATCH_ANY_TAG != tag) {
-        hold->pos = llamatch_index_find(&engine->indexing, queue, shape, tag, &here);
+    if (llamatch_lane_is_dense(lane)) {
+        hold->pos = first_dense(lane, shape, llamatch_key_of_receive(tag), &here);
+    } else if (NULL == lane->queue.index) {
+        hold->pos = first_message(engine, lane, tag, &here);
+        count_effort_of_messages(engine, lane, tag, here);
+    } else if (LLAMATCH_ANY_TAG != tag) {
+        hold->pos = llamatch_index_find(&engine->indexing, &lane->queue, shape, tag, &here);
     } else {
-        hold->pos = llamatch_queue_find(queue, shape, llamatch_key_of_receive(tag), &here);
-        if (LLAMATCH_ANY_TAG != tag) { /* which an index does not help */
-            count_effort(engine, queue, shape, &engine->unexpected, here);
-        }
-        if (NULL != queue->index) {
-            peer->unexpected.cursor = NULL;
-        } else if (NULL != hold->pos.node) {
-            llamatch_lane_remember(&peer->unexpected, shape, tag, hold->pos);
-        }
+        hold->pos = llamatch_queue_find(&lane->queue, shape, llamatch_key_of_receive(tag), &here);
     }
     *examined += here;
     if (NULL == hold->pos.node) {
@@ -617,26 +700,32 @@ APART static uint64_t search_ring(llamatch_engine_t *engine, int32_t tag, llamat
     return examined;
 }
 
-void *llamatch_engine_search_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
-                                  llamatch_hold_t *hold)
+void *llamatch_engine_search(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
+                             llamatch_hold_t *hold)
 {
     uint64_t examined = 0;
 
     hold->item = NULL;
-    if (NULL != peer) {
-        (void) search_peer(engine, peer, tag, hold, &examined);
-    } else {
+    hold->any = (NULL == peer);
+    if (!llamatch_engine_has_messages(engine, peer)) {
+        return NULL;
+    }
+    if (hold->any) {
         examined = search_ring(engine, tag, hold);
+    } else {
+        (void) search_peer(engine, peer, tag, hold, &examined);
     }
     ++engine->unexpected.searches;
     count_depth(&engine->unexpected, examined);
     return hold->item;
 }
 
-void llamatch_engine_take_rest(llamatch_engine_t *engine, const llamatch_hold_t *hold)
+void llamatch_engine_take(llamatch_engine_t *engine, const llamatch_hold_t *hold)
 {
     llamatch_peer_t *peer = hold->peer;
 
+    --engine->unexpected.searches; /* it has taken something */
+    llamatch_set_length(&engine->num_unexpected, engine->num_unexpected - 1);
     take_out(engine, &peer->unexpected, &engine->unexpected_shape, &engine->unexpected, hold->pos);
     if (!hold->any) {
         return;
@@ -648,6 +737,46 @@ void llamatch_engine_take_rest(llamatch_engine_t *engine, const llamatch_hold_t 
         ring_remove(engine, peer);
         ring_insert(engine, peer);
     }
+}
+
+/* A message of a long queue without index. */
+static llamatch_message_t receive_long(llamatch_engine_t *engine, llamatch_peer_t *peer,
+                                       int32_t tag)
+{
+    const llamatch_shape_t *shape = &engine->unexpected_shape;
+    llamatch_lane_t *lane = &peer->unexpected;
+    llamatch_message_t message = {NULL, peer};
+    uint64_t examined = 0;
+    llamatch_pos_t pos = first_message(engine, lane, tag, &examined);
+
+    count_depth(&engine->unexpected, examined);
+    if (NULL == pos.node) {
+        ++engine->unexpected.searches;
+    } else {
+        message.item = llamatch_node_slots(shape, pos.node)[pos.index].item;
+        llamatch_set_length(&engine->num_unexpected, engine->num_unexpected - 1);
+        llamatch_lane_remove(lane, shape, pos);
+    }
+    count_effort_of_messages(engine, lane, tag, examined);
+    return message;
+}
+
+llamatch_message_t llamatch_engine_receive_rest(llamatch_engine_t *engine, llamatch_peer_t *peer,
+                                                int32_t tag)
+{
+    llamatch_message_t message = {NULL, peer};
+    llamatch_hold_t hold;
+
+    if (NULL != peer && !llamatch_lane_is_dense(&peer->unexpected)
+        && NULL == peer->unexpected.queue.index) {
+        return receive_long(engine, peer, tag);
+    }
+    message.item = llamatch_engine_search(engine, peer, tag, &hold);
+    if (NULL != message.item) {
+        message.peer = hold.peer;
+        llamatch_engine_take(engine, &hold);
+    }
+    return message;
 }
 
 /* Visit one lane; its index, if any, is made anew. */
@@ -710,15 +839,6 @@ static void tell_stats(const llamatch_counts_t *counts, llamatch_stats_t *stats)
     stats->depth_sum = counts->depth_sum;
     stats->depth_max = counts->depth_max;
     memcpy(stats->depths, counts->depths, sizeof(stats->depths));
-    for (uint32_t passed = 1; passed < LLAMATCH_DENSE_MAX; ++passed) {
-        uint32_t depth = passed + 1;
-
-        stats->depths[31 - __builtin_clz(depth)] += counts->dense[passed];
-        stats->depth_sum += depth * counts->dense[passed];
-        if (0 < counts->dense[passed] && depth > stats->depth_max) {
-            stats->depth_max = depth;
-        }
-    }
     /* All other searches had depth 1. */
     stats->depths[0] = stats->searches;
     for (int i = 1; i < LLAMATCH_DEPTHS; ++i) {
@@ -741,7 +861,7 @@ void llamatch_engine_stats(const llamatch_engine_t *engine, llamatch_stats_t *po
     unexpected->length = engine->num_unexpected;
     unexpected->length_max = engine->most_unexpected;
     unexpected->matches = engine->next_arrival - unexpected->length - engine->unexpected.removed;
-    unexpected->searches = engine->unexpected.searches;
+    unexpected->searches = unexpected->matches + engine->unexpected.searches;
     tell_stats(&engine->unexpected, unexpected);
 }
 

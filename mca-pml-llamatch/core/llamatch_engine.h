@@ -15,7 +15,7 @@
  * for any source: with many peers a single queue would make each search pass everybody's entries.
  * The state of a peer is part of the caller's own state for it, so a peer that was never talked to
  * costs nothing here. A queue that is long and searched deeply gets a hash over its tags
- * (llamatch_index.h); a short one, or one that is matched at its front, never does. Up to 32
+ * (llamatch_index.h); a short one, or one that is matched at its front, never does. Up to 96
  * entries are kept in a form that costs no more than a list of them (llamatch_lane.h).
  *
  * Order (rule M1), and why it holds
@@ -26,14 +26,16 @@
  * are exactly those in peer s's posted queue and in the wild queue. "First match of a sorted
  * queue" is the earliest match in that queue; the smaller number of the two first matches is
  * therefore the earliest posted of all matching receives. Dense lanes are sorted as well (lane
- * invariant I4), and few: first_merged_dense takes the two first matches and compares. Without an
- * index, first_merged finds it by walking the nodes of the two queues in the order of their first
- * numbers. When a node yields a match with number m, every entry that was posted before m and is
- * not yet examined is in the other queue, in nodes whose first number is smaller than m: only those
- * are still searched, and the result is the minimum. Nothing posted before the result is left
- * unexamined. With an index, the first match of a queue is the older one of its first entry with
- * the message's tag and its first entry with ANY_TAG (llamatch_index.h says why these are found),
- * and no others match.
+ * invariant I4); the first of the rear is the first match if its tag is the message's and there is
+ * no front, or the front has none that the message matches (I7: it was searched for the same tag,
+ * and nothing came to it since). first_merged_dense takes the two first matches and compares.
+ * Without an index, first_merged finds it by walking the nodes of the two queues in the order of
+ * their first numbers. When a node yields a match with number m, every entry that was posted before
+ * m and is not yet examined is in the other queue, in nodes whose first number is smaller than m:
+ * only those are still searched, and the result is the minimum. Nothing posted before the result is
+ * left unexamined. With an index, the first match of a queue is the older one of its first entry
+ * with the message's tag and its first entry with ANY_TAG (llamatch_index.h says why these are
+ * found), and no others match.
  *
  * Messages. The caller hands messages over in the order their source sent them (ob1 does, by its
  * own per-peer sequence numbers), and messages of one source are in one queue, in that order. The
@@ -78,9 +80,6 @@ typedef enum {
 /** "auto", "lla", "hash", "list". */
 extern const char *const llamatch_kind_names[LLAMATCH_NUM_KINDS];
 
-/** Entries at the front of a long queue that are compared one by one, and inline. */
-#define LLAMATCH_SHALLOW 6
-
 /** Depths from 1, 2-3, 4-7, ... up to 2^15 and more. */
 #define LLAMATCH_DEPTHS 16
 
@@ -91,14 +90,13 @@ extern const char *const llamatch_kind_names[LLAMATCH_NUM_KINDS];
  * counted here, but by llamatch_engine_stats.
  */
 typedef struct llamatch_counts {
-    uint64_t searches;                /**< posted: those without match only; unexpected: all */
+    uint64_t searches;                /**< those that took nothing */
     uint64_t removed;                 /**< entries, by a cancel or a walk */
-    uint64_t depths[LLAMATCH_DEPTHS]; /**< searches by depth; without those counted below */
+    uint64_t depths[LLAMATCH_DEPTHS]; /**< searches by depth, from the second on */
     uint64_t depth_sum;               /**< of the same searches */
     uint64_t depth_max;
-    uint64_t dense[LLAMATCH_DENSE_MAX]; /**< inline searches by entries passed, from 1 */
-    uint64_t indexed;                   /**< times that a queue got an index */
-    uint64_t dropped;                   /**< times that an index was given up */
+    uint64_t indexed; /**< times that a queue got an index */
+    uint64_t dropped; /**< times that an index was given up */
 } llamatch_counts_t;
 
 /** What llamatch_engine_stats tells of one kind of queue. */
@@ -158,12 +156,18 @@ typedef struct llamatch_config {
 
 extern const llamatch_config_t llamatch_config_default;
 
-/** An unexpected message that a search found. Valid until the engine is next changed. */
+/** An unexpected message. */
+typedef struct llamatch_message {
+    void *item;            /**< NULL: none */
+    llamatch_peer_t *peer; /**< whose it is, if there is one */
+} llamatch_message_t;
+
+/** An unexpected message that a search found. Valid until the engine is next used. */
 typedef struct llamatch_hold {
     void *item;            /**< NULL: nothing found */
     llamatch_peer_t *peer; /**< whose message it is */
-    llamatch_pos_t pos;    /**< in a dense lane: only the index */
-    bool any;              /**< found by an any-source search */
+    llamatch_pos_t pos;
+    bool any; /**< found by an any-source search */
 } llamatch_hold_t;
 
 /** @return LLAMATCH_OK, LLAMATCH_ERR_ARGUMENT or LLAMATCH_ERR_NO_MEMORY (nothing to finish then) */
@@ -220,19 +224,33 @@ int llamatch_engine_cancel(llamatch_engine_t *engine, llamatch_peer_t *peer, voi
 static inline int llamatch_engine_arrive(llamatch_engine_t *engine, llamatch_peer_t *peer,
                                          int32_t tag, void *item);
 
+/** Are there unexpected messages of a peer, or of any when it is NULL? */
+static inline bool llamatch_engine_has_messages(const llamatch_engine_t *engine,
+                                                const llamatch_peer_t *peer)
+{
+    return 0 != ((NULL != peer) ? peer->unexpected.count : engine->num_unexpected);
+}
+
 /**
- * Find the first unexpected message that a receive or probe matches, and leave it there: a second
- * search with the same arguments finds the same message.
+ * Find and remove the first unexpected message that a receive matches.
  *
  * @param peer  NULL for any source
  * @param tag   tag or LLAMATCH_ANY_TAG
+ */
+static inline llamatch_message_t llamatch_engine_receive(llamatch_engine_t *engine,
+                                                         llamatch_peer_t *peer, int32_t tag);
+
+/**
+ * Find the same message and leave it there: a second search with the same arguments finds it again.
+ *
+ * @param peer  NULL for any source
  * @return the message (also hold->item), or NULL
  */
-static inline void *llamatch_engine_search(llamatch_engine_t *engine, llamatch_peer_t *peer,
-                                           int32_t tag, llamatch_hold_t *hold);
+void *llamatch_engine_search(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
+                             llamatch_hold_t *hold);
 
 /** Remove the message that the search found. */
-static inline void llamatch_engine_take(llamatch_engine_t *engine, const llamatch_hold_t *hold);
+void llamatch_engine_take(llamatch_engine_t *engine, const llamatch_hold_t *hold);
 
 /**
  * Visit all unexpected messages, or all posted receives, peer by peer and in order within each
@@ -262,17 +280,15 @@ int llamatch_engine_post_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, 
 void *llamatch_engine_match_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag);
 int llamatch_engine_arrive_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
                                 void *item);
-void *llamatch_engine_search_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
-                                  llamatch_hold_t *hold);
-void llamatch_engine_take_rest(llamatch_engine_t *engine, const llamatch_hold_t *hold);
+llamatch_message_t llamatch_engine_receive_rest(llamatch_engine_t *engine, llamatch_peer_t *peer,
+                                                int32_t tag);
 
 /** A peer without messages gets its first one, and goes to the ring's end. */
 void llamatch_engine_enter_ring(llamatch_engine_t *engine, llamatch_peer_t *peer);
 
 /*
- * All below is for dense lanes (llamatch_lane.h), one at a time, and for messages at the front of a
- * long queue; the functions above do the rest. A lane of a peer that is not known yet, and one of
- * kind HASH, is never dense.
+ * All below is for dense lanes (llamatch_lane.h), one at a time; the functions above do the rest. A
+ * lane of a peer that is not known yet, and one of kind HASH, is never dense.
  */
 /** Change a length that another thread may read: the heater asks whether there is anything. */
 static inline void llamatch_set_length(uint32_t *length, uint32_t value)
@@ -288,42 +304,6 @@ static inline void llamatch_lengthen(uint32_t *length, uint32_t *most)
     if (LLAMATCH_UNLIKELY(value > *most)) {
         *most = value;
     }
-}
-
-/** Count a search of one lane that passed a few entries; those that did not are the rest. */
-static inline void llamatch_count_dense(llamatch_counts_t *counts, uint32_t passed)
-{
-    if (LLAMATCH_UNLIKELY(0 < passed)) {
-        ++counts->dense[passed];
-    }
-}
-
-/*
- * Compare the first few entries of a queue that is not empty, from pos->node and those of its first
- * 64 that are in live on, one by one: messages that wait in the order in which they are received
- * are found at the front, and for that few the vectors are slow. Returns the depth of the match,
- * then *pos is it; or 0.
- */
-static inline uint32_t llamatch_queue_find_shallow(const llamatch_shape_t *shape, uint64_t live,
-                                                   llamatch_key_t key, llamatch_pos_t *pos)
-{
-    llamatch_node_t *node = pos->node;
-
-    for (uint32_t depth = 1; depth <= LLAMATCH_SHALLOW && 0 != live; ++depth) {
-        uint32_t index = (uint32_t) __builtin_ctzll(live);
-
-        if (LLAMATCH_LIKELY(llamatch_key_accepts(key, llamatch_node_tags(shape, node)[index]))) {
-            pos->node = node;
-            pos->index = index;
-            return depth;
-        }
-        live &= live - 1;
-        if (0 == live && node->end <= 64 && NULL != node->next) {
-            node = node->next;
-            live = node->bits[0];
-        }
-    }
-    return 0;
 }
 
 static inline int llamatch_engine_post(llamatch_engine_t *engine, llamatch_peer_t *peer,
@@ -346,31 +326,23 @@ static inline void *llamatch_engine_match(llamatch_engine_t *engine, llamatch_pe
 {
     const llamatch_shape_t *shape = &engine->posted_shape;
     llamatch_lane_t *lane = &peer->posted;
-    uint32_t index;
     void *item;
 
     if (LLAMATCH_LIKELY(0 == engine->wild.count)) {
         if (0 == lane->count) {
             return NULL;
         }
-    } else if (0 == lane->count) {
+    } else if (0 == lane->count || llamatch_lane_has_none(lane, tag)) {
         lane = &engine->wild;
-    } else {
+    } else if (!llamatch_lane_has_none(&engine->wild, tag)) {
         return llamatch_engine_match_rest(engine, peer, tag);
     }
-    if (LLAMATCH_UNLIKELY(!llamatch_lane_is_dense(lane))) {
+    if (LLAMATCH_UNLIKELY(!llamatch_lane_matches_rear(lane, tag))) {
         return llamatch_engine_match_rest(engine, peer, tag);
     }
-    index = llamatch_lane_find(lane, llamatch_key_of_message(tag));
-    if (LLAMATCH_UNLIKELY(lane->end == index)) {
-        ++engine->posted.searches;
-        llamatch_count_dense(&engine->posted, lane->count - 1);
-        return NULL;
-    }
-    llamatch_count_dense(&engine->posted, index - llamatch_lane_begin(lane));
-    item = llamatch_node_slots(shape, lane->queue.head)[index].item;
+    item = llamatch_node_slots(shape, lane->queue.head)[lane->rear].item;
     llamatch_set_length(&engine->num_posted, engine->num_posted - 1);
-    llamatch_lane_pull(lane, shape, index);
+    llamatch_lane_pull_rear(lane, shape);
     return item;
 }
 
@@ -394,72 +366,30 @@ static inline int llamatch_engine_arrive(llamatch_engine_t *engine, llamatch_pee
     return LLAMATCH_OK;
 }
 
-static inline void *llamatch_engine_search(llamatch_engine_t *engine, llamatch_peer_t *peer,
-                                           int32_t tag, llamatch_hold_t *hold)
+static inline llamatch_message_t llamatch_engine_receive(llamatch_engine_t *engine,
+                                                         llamatch_peer_t *peer, int32_t tag)
 {
     const llamatch_shape_t *shape = &engine->unexpected_shape;
+    llamatch_message_t message = {NULL, peer};
     llamatch_lane_t *lane;
-    uint32_t index;
 
-    hold->any = (NULL == peer);
-    hold->item = NULL;
-    if (hold->any) {
-        if (0 == engine->num_unexpected) {
-            return NULL;
+    if (!llamatch_engine_has_messages(engine, peer)) {
+        return message;
+    }
+    if (NULL == peer) {
+        message.peer = engine->ring;
+        if (LLAMATCH_UNLIKELY(message.peer != message.peer->ring_next)) { /* they take turns */
+            return llamatch_engine_receive_rest(engine, NULL, tag);
         }
-        peer = engine->ring; /* it may begin with a peer that has none any more */
-    } else if (0 == peer->unexpected.count) {
-        return NULL;
     }
-    lane = &peer->unexpected;
-    if (LLAMATCH_UNLIKELY(0 == lane->count || NULL != lane->queue.index)) {
-        return llamatch_engine_search_rest(engine, hold->any ? NULL : peer, tag, hold);
+    lane = &message.peer->unexpected;
+    if (LLAMATCH_UNLIKELY(!llamatch_lane_matches_rear(lane, tag))) {
+        return llamatch_engine_receive_rest(engine, message.peer, tag);
     }
-    if (LLAMATCH_UNLIKELY(!llamatch_lane_is_dense(lane))) {
-        bool known = (NULL != lane->cursor && tag == lane->cursor_tag);
-        uint32_t depth;
-
-        hold->pos.node = known ? lane->cursor : lane->queue.head;
-        depth = llamatch_queue_find_shallow(
-            shape, hold->pos.node->bits[0] & (known ? lane->fresh : UINT64_MAX),
-            llamatch_key_of_receive(tag), &hold->pos);
-        if (0 == depth) {
-            return llamatch_engine_search_rest(engine, hold->any ? NULL : peer, tag, hold);
-        }
-        ++engine->unexpected.searches;
-        if (LLAMATCH_UNLIKELY(1 < depth)) {
-            llamatch_count_dense(&engine->unexpected, depth - 1);
-            llamatch_lane_remember(lane, shape, tag, hold->pos);
-        }
-        hold->peer = peer;
-        hold->item = llamatch_node_slots(shape, hold->pos.node)[hold->pos.index].item;
-        return hold->item;
-    }
-    index = llamatch_lane_find(lane, llamatch_key_of_receive(tag));
-    if (LLAMATCH_UNLIKELY(lane->end == index)) {
-        return llamatch_engine_search_rest(engine, hold->any ? NULL : peer, tag, hold);
-    }
-    ++engine->unexpected.searches;
-    llamatch_count_dense(&engine->unexpected, index - llamatch_lane_begin(lane));
-    hold->peer = peer;
-    hold->pos.index = index;
-    hold->item = llamatch_node_slots(shape, lane->queue.head)[index].item;
-    return hold->item;
-}
-
-static inline void llamatch_engine_take(llamatch_engine_t *engine, const llamatch_hold_t *hold)
-{
-    llamatch_lane_t *lane = &hold->peer->unexpected;
-
+    message.item = llamatch_node_slots(shape, lane->queue.head)[lane->rear].item;
     llamatch_set_length(&engine->num_unexpected, engine->num_unexpected - 1);
-    if (LLAMATCH_UNLIKELY(NULL != lane->queue.index
-                          || (hold->any && hold->peer != hold->peer->ring_next))) {
-        llamatch_engine_take_rest(engine, hold);
-    } else if (LLAMATCH_LIKELY(llamatch_lane_is_dense(lane))) {
-        llamatch_lane_pull(lane, &engine->unexpected_shape, hold->pos.index);
-    } else {
-        llamatch_lane_remove(lane, &engine->unexpected_shape, hold->pos);
-    }
+    llamatch_lane_pull_rear(lane, shape);
+    return message;
 }
 
 #endif /* LLAMATCH_ENGINE_H */

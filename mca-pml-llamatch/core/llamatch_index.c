@@ -27,7 +27,8 @@
 #define SPARSE_MOST 4
 
 /* Node and index of an entry in one word: nodes are aligned to a line, so 6 bits are free. Nodes of
- * more than 64 entries have several entries with these bits; the sequence number decides. */
+ * more than 64 entries have several entries with these bits; the sequence number decides, and the
+ * live bit: a dense lane leaves copies of entries that it moved on (llamatch_lane.h). */
 _Static_assert(LLAMATCH_LINE == 64, "the lower 6 bits of a node's address are used");
 
 static void *reference_to(llamatch_pos_t pos)
@@ -40,7 +41,8 @@ static llamatch_pos_t entry_of(const llamatch_shape_t *shape, const llamatch_slo
     uintptr_t word = (uintptr_t) reference->item;
     llamatch_pos_t pos = {(llamatch_node_t *) (word - word % 64), (uint32_t) (word % 64)};
 
-    while (llamatch_node_slots(shape, pos.node)[pos.index].seq != reference->seq) {
+    while (llamatch_node_slots(shape, pos.node)[pos.index].seq != reference->seq
+           || !llamatch_node_is_live(pos.node, pos.index)) {
         pos.index += 64;
     }
     return pos;
@@ -297,11 +299,12 @@ static bool leads_to_entry(const llamatch_shape_t *shape, const llamatch_slot_t 
     const llamatch_node_t *node = (const llamatch_node_t *) (word - word % 64);
     uint32_t i = (uint32_t) (word % 64);
 
-    while (i < node->end && llamatch_node_slots(shape, node)[i].seq != reference->seq) {
+    while (i < node->end
+           && (llamatch_node_slots(shape, node)[i].seq != reference->seq
+               || !llamatch_node_is_live(node, i))) {
         i += 64;
     }
-    return i < node->end && llamatch_node_is_live(node, i)
-           && llamatch_node_tags(shape, node)[i] == tag;
+    return i < node->end && llamatch_node_tags(shape, node)[i] == tag;
 }
 
 int llamatch_index_verify(const llamatch_indexing_t *indexing, const llamatch_queue_t *queue,

@@ -11,31 +11,159 @@
 
 #include <string.h>
 
-_Static_assert(LLAMATCH_DENSE_MAX < 64, "settling writes one word of bits");
+/* The lowest bits set, as many as told. */
+static uint64_t low_bits(uint32_t bits)
+{
+    return (64 <= bits) ? UINT64_MAX : ((uint64_t) 1 << bits) - 1;
+}
+
+/* Set the live bits of a node from one index up to another. */
+static void set_live(llamatch_node_t *node, uint32_t from, uint32_t to)
+{
+    for (uint32_t word = from / 64; word * 64 < to; ++word) {
+        uint32_t first = (from > word * 64) ? from - word * 64 : 0;
+
+        node->bits[word] |= low_bits(to - word * 64) & ~low_bits(first);
+    }
+}
 
 void llamatch_lane_settle(llamatch_lane_t *lane, const llamatch_shape_t *shape)
 {
     llamatch_node_t *node = lane->queue.head;
-    uint32_t begin = llamatch_lane_begin(lane);
 
     lane->cursor = NULL;
     if (!llamatch_lane_is_dense(lane)) {
         return;
     }
     if (0 < lane->count) {
-        node->bits[0] = (((uint64_t) 1 << lane->count) - 1) << begin;
-        node->first_seq = llamatch_node_slots(shape, node)[begin].seq;
+        set_live(node, lane->gap - lane->front, lane->gap);
+        set_live(node, lane->rear, lane->end);
+        node->first_seq = llamatch_node_slots(shape, node)[llamatch_lane_begin(lane)].seq;
         node->live = lane->count;
         node->end = lane->end;
     }
     lane->queue.count = lane->count;
+    llamatch_lane_reset(lane);
+    lane->rear = LLAMATCH_NOT_DENSE;
     lane->end = LLAMATCH_NOT_DENSE;
+}
+
+/* Move entries of a dense lane to another place in its array. */
+static void move(const llamatch_lane_t *lane, const llamatch_shape_t *shape, uint32_t from,
+                 uint32_t to, uint32_t count)
+{
+    int32_t *tags = llamatch_lane_tags(lane);
+    llamatch_slot_t *slots = llamatch_node_slots(shape, lane->queue.head);
+
+    if (0 < count) {
+        memmove(tags + to, tags + from, count * sizeof(*tags));
+        memmove(slots + to, slots + from, count * sizeof(*slots));
+    }
+}
+
+static void close_gap(llamatch_lane_t *lane, const llamatch_shape_t *shape)
+{
+    uint32_t behind = lane->end - lane->rear;
+
+    if (lane->front <= behind) {
+        move(lane, shape, lane->gap - lane->front, lane->rear - lane->front, lane->front);
+        lane->rear -= lane->front;
+    } else {
+        move(lane, shape, lane->rear, lane->gap, behind);
+        lane->rear = lane->gap - lane->front;
+        lane->end = lane->gap + behind;
+    }
+    lane->gap = 0;
+    lane->front = 0;
+}
+
+/* Is there one of two tags among the first eight? They are compared together. */
+static inline bool in_eight(const int32_t *tags, int32_t tag, int32_t other)
+{
+#if defined(__GNUC__)
+    typedef int32_t four_t __attribute__((vector_size(16)));
+    typedef uint64_t two_t __attribute__((vector_size(16)));
+    const four_t all_tag = {tag, tag, tag, tag}, all_other = {other, other, other, other};
+    four_t half[2];
+    two_t equal;
+
+    memcpy(half, tags, sizeof(half));
+    equal = (two_t) ((half[0] == all_tag) | (half[0] == all_other) | (half[1] == all_tag)
+                     | (half[1] == all_other));
+    return 0 != (equal[0] | equal[1]);
+#else
+    bool found = false;
+
+    for (int i = 0; i < 8; ++i) {
+        found |= (tags[i] == tag) | (tags[i] == other);
+    }
+    return found;
+#endif
+}
+
+uint32_t llamatch_lane_find(llamatch_lane_t *lane, const llamatch_shape_t *shape,
+                            llamatch_key_t key, uint64_t *examined)
+{
+    const int32_t *tags = llamatch_lane_tags(lane);
+    uint32_t index, passed;
+
+    if (0 < lane->front && key.tag != lane->passed_tag) {
+        close_gap(lane, shape);
+    }
+    index = lane->rear;
+    if (INT32_MAX == key.floor) {
+        while (index + 8 <= lane->end && !in_eight(tags + index, key.tag, key.other)) {
+            index += 8;
+        }
+    }
+    while (index < lane->end && !llamatch_key_accepts(key, tags[index])) {
+        ++index;
+    }
+    *examined += index - lane->rear + (index < lane->end);
+    if (index == lane->rear && index < lane->end) {
+        return index;
+    }
+    /* All before the index has been passed, and becomes the front; the index goes with what moves.
+     */
+    passed = lane->front + index - lane->rear;
+    if (0 < lane->front) {
+        close_gap(lane, shape);
+    }
+    lane->front = passed;
+    lane->rear += passed;
+    lane->gap = lane->rear;
+    lane->passed_tag = key.tag;
+    return lane->rear;
+}
+
+void llamatch_lane_cancel(llamatch_lane_t *lane, const llamatch_shape_t *shape, uint32_t index)
+{
+    if (index < lane->gap) {
+        uint32_t begin = lane->gap - lane->front;
+
+        move(lane, shape, begin, begin + 1, index - begin);
+        --lane->count;
+        if (0 == --lane->front) {
+            lane->gap = 0;
+            if (0 == lane->count) {
+                llamatch_lane_emptied(lane, shape);
+            }
+        }
+    } else if (index - lane->rear < lane->end - index) {
+        move(lane, shape, lane->rear, lane->rear + 1, index - lane->rear);
+        llamatch_lane_pull_rear(lane, shape);
+    } else {
+        move(lane, shape, index + 1, index, lane->end - index - 1);
+        --lane->count;
+        --lane->end;
+    }
 }
 
 void llamatch_lane_pack(llamatch_lane_t *lane, const llamatch_shape_t *shape)
 {
     lane->cursor = NULL;
-    lane->end = (uint16_t) llamatch_queue_pack(&lane->queue, shape);
+    llamatch_lane_reset(lane);
+    lane->end = llamatch_queue_pack(&lane->queue, shape);
     lane->queue.count = 0;
 }
 
@@ -44,6 +172,7 @@ void llamatch_lane_remove_rest(llamatch_lane_t *lane, const llamatch_shape_t *sh
 {
     if (pos.node == lane->cursor && pos.index + 1 == pos.node->end) {
         /* Places of the node that were passed may be used again. */
+        lane->cursor_word = 0;
         lane->fresh = UINT64_MAX;
         if (1 == pos.node->live) {
             lane->cursor = pos.node->next;
@@ -55,20 +184,38 @@ void llamatch_lane_remove_rest(llamatch_lane_t *lane, const llamatch_shape_t *sh
     llamatch_lane_changed(lane, shape);
 }
 
+/* Move the entries of a dense lane to the array's start, if that is worth it: half of it is free
+ * then. */
+static void make_room(llamatch_lane_t *lane, const llamatch_shape_t *shape)
+{
+    if (lane->count <= shape->dense / 2) {
+        if (0 < lane->front) {
+            close_gap(lane, shape);
+        }
+        move(lane, shape, lane->rear, 0, lane->count);
+        lane->rear = 0;
+        lane->end = lane->count;
+    }
+}
+
 llamatch_pos_t llamatch_lane_append_few(llamatch_lane_t *lane, const llamatch_shape_t *shape,
                                         int32_t tag, uint64_t seq, void *item)
 {
     llamatch_queue_t *queue = &lane->queue;
-    llamatch_pos_t pos = {queue->head, lane->end};
+    llamatch_pos_t pos = {queue->head, 0};
 
-    if (!llamatch_lane_is_dense(lane) && NULL == queue->index && 0 < shape->dense) {
+    if (llamatch_lane_is_dense(lane)) {
+        if (!llamatch_lane_has_room(lane, shape)) {
+            make_room(lane, shape);
+        }
+    } else if (NULL == queue->index && 0 < shape->dense) {
         if (NULL == pos.node && NULL == (pos.node = llamatch_queue_grow(queue, shape))) {
             return pos;
         }
-        lane->end = 0;
-        pos.index = 0;
+        llamatch_lane_reset(lane);
     }
     if (llamatch_lane_has_room(lane, shape)) {
+        pos.index = lane->end;
         (void) llamatch_lane_push(lane, shape, tag, seq, item);
         return pos;
     }
@@ -78,28 +225,20 @@ llamatch_pos_t llamatch_lane_append_few(llamatch_lane_t *lane, const llamatch_sh
     return pos;
 }
 
-void llamatch_lane_close(llamatch_lane_t *lane, const llamatch_shape_t *shape, uint32_t index)
-{
-    int32_t *tags = llamatch_lane_tags(lane);
-    llamatch_slot_t *slots = llamatch_node_slots(shape, lane->queue.head);
-    uint32_t begin = llamatch_lane_begin(lane), before = index - begin;
-    uint32_t behind = lane->end - index - 1;
-
-    if (before < behind) {
-        memmove(tags + begin + 1, tags + begin, before * sizeof(*tags));
-        memmove(slots + begin + 1, slots + begin, before * sizeof(*slots));
-    } else {
-        memmove(tags + index, tags + index + 1, behind * sizeof(*tags));
-        memmove(slots + index, slots + index + 1, behind * sizeof(*slots));
-        --lane->end;
-    }
-    --lane->count;
-}
-
 void llamatch_lane_release(llamatch_lane_t *lane, const llamatch_shape_t *shape)
 {
+    lane->rear = LLAMATCH_NOT_DENSE;
     lane->end = LLAMATCH_NOT_DENSE;
     llamatch_queue_node_empty(&lane->queue, shape, lane->queue.head);
+}
+
+/* The first entry of a dense lane from an index on, or lane->end. */
+static uint32_t next_dense(const llamatch_lane_t *lane, uint32_t index)
+{
+    if (index < llamatch_lane_begin(lane)) {
+        return llamatch_lane_begin(lane);
+    }
+    return (lane->gap <= index && index < lane->rear) ? lane->rear : index;
 }
 
 llamatch_pos_t llamatch_lane_find_item(const llamatch_lane_t *lane, const llamatch_shape_t *shape,
@@ -107,10 +246,11 @@ llamatch_pos_t llamatch_lane_find_item(const llamatch_lane_t *lane, const llamat
 {
     bool dense = llamatch_lane_is_dense(lane);
     uint32_t end = dense ? lane->end : node->end;
-    llamatch_pos_t pos = {node, dense ? llamatch_lane_begin(lane) : llamatch_node_next(node, 0)};
+    llamatch_pos_t pos = {node, dense ? next_dense(lane, 0) : llamatch_node_next(node, 0)};
 
     while (pos.index < end && item != llamatch_node_slots(shape, node)[pos.index].item) {
-        pos.index = dense ? pos.index + 1 : llamatch_node_next(node, pos.index + 1);
+        ++pos.index;
+        pos.index = dense ? next_dense(lane, pos.index) : llamatch_node_next(node, pos.index);
     }
     if (pos.index >= end) {
         pos.node = NULL;
@@ -118,12 +258,14 @@ llamatch_pos_t llamatch_lane_find_item(const llamatch_lane_t *lane, const llamat
     return pos;
 }
 
-/* Is a live entry with a tag in a node, but not among those of its first 64 that are left out? */
+/* Is a live entry with a tag in a node before an index, but not in a word's bits left out? */
 static bool has_tag(const llamatch_shape_t *shape, const llamatch_node_t *node, int32_t tag,
-                    uint64_t left_out, uint32_t end)
+                    uint32_t word, uint64_t left_out, uint32_t end)
 {
-    for (uint32_t i = llamatch_node_next(node, 0); i < end; i = llamatch_node_next(node, i + 1)) {
-        if (tag == llamatch_node_tags(shape, node)[i] && (64 <= i || 0 == (left_out >> i & 1))) {
+    for (uint32_t i = llamatch_node_next(node, 0); i < end && i < node->end;
+         i = llamatch_node_next(node, i + 1)) {
+        if (tag == llamatch_node_tags(shape, node)[i]
+            && (word != i / 64 || 0 == (left_out >> i % 64 & 1))) {
             return true;
         }
     }
@@ -135,20 +277,46 @@ static bool cursor_is_right(const llamatch_lane_t *lane, const llamatch_shape_t 
     const llamatch_node_t *node = lane->queue.head;
 
     while (NULL != node && lane->cursor != node) {
-        if (has_tag(shape, node, lane->cursor_tag, 0, node->end)) {
+        if (has_tag(shape, node, lane->passed_tag, 0, 0, node->end)) {
             return false;
         }
         node = node->next;
     }
     return NULL != node && !llamatch_lane_is_dense(lane) && NULL == lane->queue.index
-           && !has_tag(shape, node, lane->cursor_tag, lane->fresh,
-                       (node->end < 64) ? node->end : 64);
+           && !has_tag(shape, node, lane->passed_tag, lane->cursor_word, lane->fresh,
+                       (lane->cursor_word + 1) * 64);
+}
+
+/* I3, I4 and I7 */
+static int verify_dense(const llamatch_lane_t *lane, const llamatch_shape_t *shape)
+{
+    const llamatch_slot_t *slots = llamatch_node_slots(shape, lane->queue.head);
+    uint64_t newest = 0;
+
+    if (lane->front > lane->gap || lane->gap > lane->rear || lane->rear > lane->end
+        || lane->end > shape->dense || lane->count != lane->front + lane->end - lane->rear
+        || (lane->rear == lane->end && lane->gap != lane->end)
+        || (0 == lane->front && 0 != lane->gap)) {
+        return 23;
+    }
+    for (uint32_t i = next_dense(lane, 0); i < lane->end; i = next_dense(lane, i + 1)) {
+        int32_t tag = llamatch_lane_tags(lane)[i];
+
+        if (newest > slots[i].seq) {
+            return 24;
+        }
+        newest = slots[i].seq + 1;
+        if (i < lane->gap
+            && (tag == lane->passed_tag || (LLAMATCH_ANY_TAG == tag && 0 <= lane->passed_tag))) {
+            return 27;
+        }
+    }
+    return 0;
 }
 
 int llamatch_lane_verify(const llamatch_lane_t *lane, const llamatch_shape_t *shape)
 {
     const llamatch_queue_t *queue = &lane->queue;
-    const llamatch_slot_t *slots;
     int broken = llamatch_queue_verify(queue, shape);
 
     if (0 != broken) {
@@ -158,21 +326,11 @@ int llamatch_lane_verify(const llamatch_lane_t *lane, const llamatch_shape_t *sh
         return 26;
     }
     if (!llamatch_lane_is_dense(lane)) {
-        return (lane->count == queue->count) ? 0 : 21;
+        return (lane->count == queue->count && lane->rear == lane->end) ? 0 : 21;
     }
     if (NULL == queue->head || queue->head != queue->tail || 0 != queue->head->live
         || 0 != queue->count || NULL != queue->index) {
         return 22;
     }
-    if (lane->count > lane->end || lane->end > shape->dense
-        || (0 == lane->count && 0 != lane->end)) {
-        return 23;
-    }
-    slots = llamatch_node_slots(shape, queue->head);
-    for (uint32_t i = llamatch_lane_begin(lane); i + 1 < lane->end; ++i) {
-        if (slots[i].seq >= slots[i + 1].seq) {
-            return 24;
-        }
-    }
-    return 0;
+    return verify_dense(lane, shape);
 }

@@ -17,7 +17,7 @@
  *
  *     0   | next | prev | first_seq | end | live | live bits (N, at least 64) |
  *     64  | tag[0] ... tag[N-1] |              4N bytes; for N <= 4 still in the first line, for
- *                                              N > 128 (more bits) from 128 on
+ *                                              N = 512 (more bits) from 128 on
  *         | seq,item [0] ... seq,item [N-1] |  16N bytes, touched at the hit only
  *
  * A search reads the first part and the tags: 4 bytes per entry and one line per node.
@@ -61,7 +61,7 @@
 /** Entries per node: limits of what llamatch_shape_init accepts, and the usual choice. */
 #define LLAMATCH_ENTRIES_MIN 2
 #define LLAMATCH_ENTRIES_MAX 512
-#define LLAMATCH_ENTRIES_DEFAULT 32 /* as many as are compared one by one: llamatch_lane.h */
+#define LLAMATCH_ENTRIES_DEFAULT 128 /* a burst of 64 messages fits: llamatch_lane.h */
 
 /** Tags that a search looks at together. The array of tags may be read up to such a multiple. */
 #define LLAMATCH_BLOCK 16
