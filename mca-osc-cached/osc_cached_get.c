@@ -197,7 +197,7 @@ __opal_attribute_noinline__ static void end_round(ompi_osc_cached_window_t *wind
     osc_cached_profit_decide(&peer->profit, &window->costs);
     peer->round = window->cache.gets;
     if (!ompi_osc_cached_params.profit) {
-        peer->profit.state = keep.state;
+        peer->profit.passed = keep.passed;
         peer->profit.patience = keep.patience;
     }
 }
@@ -209,7 +209,7 @@ static inline bool is_true_hit(const ompi_osc_cached_window_t *window,
 {
     const osc_cached_cache_t *cache = &window->cache;
 
-    return OPAL_LIKELY(OSC_CACHED_WATCHED == peer->profit.state)
+    return OPAL_LIKELY(0 == peer->profit.passed)
            || osc_cached_cache_has_room(cache,
                                         osc_cached_profit_distance(&peer->profit, cache->distance,
                                                                    cache->gets - peer->round));
@@ -423,7 +423,7 @@ static int get_active(ompi_osc_cached_window_t *window, const arguments_t *a)
     }
     /* few are looked up of a target that is sampled: what they cost must follow what it asks for
      * now */
-    if (OPAL_UNLIKELY((0 == ++window->ticks % MEASURED || OSC_CACHED_SAMPLED == peer->profit.state)
+    if (OPAL_UNLIKELY((0 == ++window->ticks % MEASURED || 0 < peer->profit.passed)
                       && window->cache.open)) {
         begin = ompi_osc_cached_now();
     }
@@ -499,7 +499,7 @@ static inline bool is_plain_hit(ompi_osc_cached_window_t *window, void *origin_a
     osc_cached_entry_t *entry;
 
     if (PLAIN != (origin_dt->super.flags & target_dt->super.flags & PLAIN)
-        || !(window->everyone | peer->accessible) || OSC_CACHED_WATCHED != peer->profit.state
+        || !(window->everyone | peer->accessible) || 0 < peer->profit.passed
         || (size_t) origin_count * origin_dt->super.size != bytes
         || 0 == (window->ticks + 1) % MEASURED) {
         return false;

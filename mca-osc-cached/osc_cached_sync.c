@@ -182,9 +182,9 @@ static void complete_all(ompi_osc_cached_window_t *window, uint64_t sequence, bo
 /* A target that is passed through is measured again from time to time; caller holds the lock. */
 static void try_again(ompi_osc_cached_peer_t *peer)
 {
-    if (OSC_CACHED_CHEAP == peer->profit.state) {
+    if (OSC_CACHED_CHEAP == osc_cached_profit_state(&peer->profit)) {
         peer->untimed = false;
-        peer->profit.state = OSC_CACHED_WATCHED;
+        peer->profit.passed = 0;
     }
 }
 
@@ -601,10 +601,10 @@ static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
     (window->plain_flush && window->everyone && NULL == window->busy && !window->loose)
 
 /* the flush of gets that were passed through, the same; and of MPI_PROC_NULL */
-#define PASSES_TARGET(window)                                        \
-    (0 > target                                                      \
-     || (window->plain_flush && !window->peers[target].busy          \
-         && OSC_CACHED_WATCHED != window->peers[target].profit.state \
+#define PASSES_TARGET(window)                               \
+    (0 > target                                             \
+     || (window->plain_flush && !window->peers[target].busy \
+         && 0 < window->peers[target].profit.passed         \
          && 0 != ++window->peers[target].batches % PASSED_SYNCS))
 #define PASSES_ALL(window)                                        \
     (window->plain_flush && NULL == window->busy && window->loose \

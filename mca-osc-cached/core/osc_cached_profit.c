@@ -32,6 +32,12 @@ void osc_cached_profit_timed(osc_cached_profit_t *profit, uint64_t ns)
     }
 }
 
+/* One place of so many, a power of two, is looked up. */
+static uint64_t passed_at(uint32_t rate)
+{
+    return OSC_CACHED_PROFIT_PLACES - OSC_CACHED_PROFIT_PLACES / rate;
+}
+
 uint64_t osc_cached_profit_distance(const osc_cached_profit_t *profit, uint64_t distance,
                                     uint64_t gets)
 {
@@ -50,10 +56,12 @@ void osc_cached_profit_decide(osc_cached_profit_t *profit, const osc_cached_prof
 
     profit->more = 0;
     profit->decided = true;
-    if (0 < profit->timed && OSC_CACHED_CHEAP != profit->state) {
-        if (OSC_CACHED_WATCHED == profit->state) {
+    if (0 < profit->timed && OSC_CACHED_CHEAP != osc_cached_profit_state(profit)) {
+        uint32_t rate = osc_cached_profit_rate(profit);
+
+        if (0 == profit->passed) {
             if (saved < spent && (uint64_t) profit->looked * profit->get_ns < 64 * spent) {
-                profit->state = OSC_CACHED_SAMPLED;
+                profit->passed = passed_at(OSC_CACHED_PROFIT_SAMPLE);
                 profit->patience = (0 == profit->patience) ? OSC_CACHED_PROFIT_FIRST
                                    : (profit->patience < OSC_CACHED_PROFIT_LAST)
                                        ? 2 * profit->patience
@@ -62,11 +70,10 @@ void osc_cached_profit_decide(osc_cached_profit_t *profit, const osc_cached_prof
                 profit->patience = 0;
             }
         } else if (2 * spent < saved) {
-            profit->state = OSC_CACHED_WATCHED;
-            profit->more = (profit->patience * OSC_CACHED_PROFIT_SAMPLE) << profit->rarer;
-            profit->rarer = 0;
-        } else if (profit->rarer < OSC_CACHED_PROFIT_RAREST) {
-            ++profit->rarer;
+            profit->passed = 0;
+            profit->more = profit->patience * rate;
+        } else if (rate < OSC_CACHED_PROFIT_RAREST) {
+            profit->passed = passed_at(2 * rate);
         }
     }
     profit->looked = 0;
@@ -75,13 +82,13 @@ void osc_cached_profit_decide(osc_cached_profit_t *profit, const osc_cached_prof
 
 void osc_cached_profit_compare(osc_cached_profit_t *profit, uint32_t below)
 {
-    if (OSC_CACHED_CHEAP == profit->state) {
+    if (OSC_CACHED_CHEAP == osc_cached_profit_state(profit)) {
         /* not at the same value as below: it would go to and fro */
         if (below + below / 2 <= profit->get_ns || 0 == below) {
-            profit->state = OSC_CACHED_WATCHED;
+            profit->passed = 0;
         }
     } else if (OSC_CACHED_PROFIT_TIMED <= profit->timed && profit->get_ns < below) {
-        profit->state = OSC_CACHED_CHEAP;
+        profit->passed = OSC_CACHED_PROFIT_PLACES;
         profit->looked = 0;
         profit->hits = 0;
     }

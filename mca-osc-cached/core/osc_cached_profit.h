@@ -36,25 +36,27 @@
 typedef enum { OSC_CACHED_WATCHED, OSC_CACHED_SAMPLED, OSC_CACHED_CHEAP } osc_cached_profit_state_t;
 
 enum {
-    OSC_CACHED_PROFIT_SAMPLE = 32,  /**< one place of these stays in the cache, at first */
-    OSC_CACHED_PROFIT_RAREST = 5,   /**< rarer is at most this: one of 1024 */
-    OSC_CACHED_PROFIT_ROUND = 512,  /**< looked-up gets between two decisions */
-    OSC_CACHED_PROFIT_GRACE = 8192, /**< looked-up gets before the first decision */
-    OSC_CACHED_PROFIT_FIRST = 64,   /**< looked-up gets of the first sample */
-    OSC_CACHED_PROFIT_LAST = 65536, /**< and of the longest */
-    OSC_CACHED_PROFIT_TIMED = 4     /**< measured gets before a target may be called cheap */
+    OSC_CACHED_PROFIT_SAMPLE = 32,   /**< one place of these stays in the cache, at first */
+    OSC_CACHED_PROFIT_RAREST = 1024, /**< and of these, when nothing is gained for long */
+    OSC_CACHED_PROFIT_ROUND = 512,   /**< looked-up gets between two decisions */
+    OSC_CACHED_PROFIT_GRACE = 8192,  /**< looked-up gets before the first decision */
+    OSC_CACHED_PROFIT_FIRST = 64,    /**< looked-up gets of the first sample */
+    OSC_CACHED_PROFIT_LAST = 65536,  /**< and of the longest */
+    OSC_CACHED_PROFIT_TIMED = 4      /**< measured gets before a target may be called cheap */
 };
+
+/** Places are hashed to numbers below this one. */
+#define OSC_CACHED_PROFIT_PLACES (UINT64_C(1) << 32)
 
 /** All 0 at the start: WATCHED, nothing known. */
 typedef struct {
+    uint64_t passed;   /**< of all PLACES, so many are passed through */
     uint32_t get_ns;   /**< what a real get costs */
     uint32_t timed;    /**< gets that were measured */
     uint32_t looked;   /**< looked-up gets in this round */
     uint32_t hits;     /**< of these */
     uint32_t patience; /**< looked-up gets of the next sample; 0: none yet */
     uint32_t more;     /**< WATCHED: looked-up gets of this round beside ROUND */
-    uint8_t state;     /**< osc_cached_profit_state_t */
-    uint8_t rarer;     /**< SAMPLED: one place of SAMPLE times two to this power */
     bool decided;      /**< once, at least */
 } osc_cached_profit_t;
 
@@ -71,11 +73,18 @@ void osc_cached_profit_follow(uint32_t *typical, uint64_t ns);
 /** A real get was measured. */
 void osc_cached_profit_timed(osc_cached_profit_t *profit, uint64_t ns);
 
+static inline osc_cached_profit_state_t osc_cached_profit_state(const osc_cached_profit_t *profit)
+{
+    return (0 == profit->passed)                          ? OSC_CACHED_WATCHED
+           : (OSC_CACHED_PROFIT_PLACES == profit->passed) ? OSC_CACHED_CHEAP
+                                                          : OSC_CACHED_SAMPLED;
+}
+
 /** One place of so many is looked up. */
 static inline uint32_t osc_cached_profit_rate(const osc_cached_profit_t *profit)
 {
-    return (OSC_CACHED_SAMPLED == profit->state)
-               ? (uint32_t) OSC_CACHED_PROFIT_SAMPLE << profit->rarer
+    return (OSC_CACHED_SAMPLED == osc_cached_profit_state(profit))
+               ? (uint32_t) (OSC_CACHED_PROFIT_PLACES / (OSC_CACHED_PROFIT_PLACES - profit->passed))
                : 1;
 }
 
@@ -86,11 +95,8 @@ static inline uint32_t osc_cached_profit_rate(const osc_cached_profit_t *profit)
  */
 static inline bool osc_cached_profit_looks(const osc_cached_profit_t *profit, uint64_t place)
 {
-    if (OSC_CACHED_WATCHED == profit->state) {
-        return true;
-    }
-    return OSC_CACHED_SAMPLED == profit->state
-           && 0 == (place * UINT64_C(0x9e3779b97f4a7c15) >> 32) % osc_cached_profit_rate(profit);
+    /* ~: place 0, where many programs look most often, is in every sample */
+    return profit->passed <= ~(place * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
 }
 
 /**
@@ -107,7 +113,7 @@ static inline bool osc_cached_profit_count(osc_cached_profit_t *profit, bool hit
 {
     uint32_t round = profit->patience;
 
-    if (OSC_CACHED_WATCHED == profit->state) {
+    if (0 == profit->passed) {
         round = profit->decided ? OSC_CACHED_PROFIT_ROUND + profit->more : OSC_CACHED_PROFIT_GRACE;
     }
     profit->hits += hit;

@@ -97,7 +97,7 @@ static void test_no_reuse_is_sampled(void **state)
     (void) state;
     osc_cached_profit_timed(&profit, 1000);
     run(&profit, 10000, 0);
-    assert_int_equal(OSC_CACHED_SAMPLED, profit.state);
+    assert_int_equal(OSC_CACHED_SAMPLED, osc_cached_profit_state(&profit));
     assert_in_range(run(&profit, 1000000, 0), 1, 1000000 / 256); /* less and less */
 }
 
@@ -110,7 +110,7 @@ static void test_an_empty_cache_may_fill(void **state)
     osc_cached_profit_timed(&profit, 1000);
     assert_int_equal(1000, run(&profit, 1000, 0));
     assert_int_equal(3000, run(&profit, 3000, 1000));
-    assert_int_equal(OSC_CACHED_WATCHED, profit.state);
+    assert_int_equal(OSC_CACHED_WATCHED, osc_cached_profit_state(&profit));
 }
 
 /* Over a slow network a useless lookup is below the noise: everything stays watched. */
@@ -121,7 +121,7 @@ static void test_slow_network_stays_watched(void **state)
     (void) state;
     osc_cached_profit_timed(&profit, 20000);
     assert_int_equal(100000, run(&profit, 100000, 0));
-    assert_int_equal(OSC_CACHED_WATCHED, profit.state);
+    assert_int_equal(OSC_CACHED_WATCHED, osc_cached_profit_state(&profit));
 }
 
 static void test_comes_back_when_data_is_reused(void **state)
@@ -131,9 +131,9 @@ static void test_comes_back_when_data_is_reused(void **state)
     (void) state;
     osc_cached_profit_timed(&profit, 1000);
     run(&profit, 20000, 0);
-    assert_int_equal(OSC_CACHED_SAMPLED, profit.state);
+    assert_int_equal(OSC_CACHED_SAMPLED, osc_cached_profit_state(&profit));
     run(&profit, 100000, 900);
-    assert_int_equal(OSC_CACHED_WATCHED, profit.state);
+    assert_int_equal(OSC_CACHED_WATCHED, osc_cached_profit_state(&profit));
     assert_int_equal(0, profit.patience); /* and starts with the short sample again */
 }
 
@@ -172,10 +172,10 @@ static void test_patience_grows(void **state)
     (void) state;
     osc_cached_profit_timed(&profit, 1000);
     for (int i = 0; i < 2000000; ++i) {
-        uint8_t before = profit.state;
+        osc_cached_profit_state_t before = osc_cached_profit_state(&profit);
         /* the sample sees reuse that the whole does not have room for */
         run(&profit, 1, (OSC_CACHED_SAMPLED == before) ? 500 : 0);
-        changes += before != profit.state;
+        changes += before != osc_cached_profit_state(&profit);
     }
     assert_in_range(changes, 2, 40);
 }
@@ -188,9 +188,9 @@ static void test_distance(void **state)
     (void) state;
     profit.looked = 1000;
     assert_int_equal(50, osc_cached_profit_distance(&profit, 50, 1000)); /* all are watched */
-    profit.state = OSC_CACHED_SAMPLED;
+    profit.passed = OSC_CACHED_PROFIT_PLACES / 32 * 31;
     assert_int_equal(50 * 32, osc_cached_profit_distance(&profit, 50, 1000));
-    profit.rarer = 5;
+    profit.passed = OSC_CACHED_PROFIT_PLACES / 1024 * 1023;
     assert_int_equal(50 * 1024, osc_cached_profit_distance(&profit, 50, 1000));
     /* a tenth of the looked-up gets, the others have other targets */
     assert_in_range(osc_cached_profit_distance(&profit, 50, 10000), 45 + 5 * 1024,
@@ -198,6 +198,43 @@ static void test_distance(void **state)
     /* the round has just begun */
     profit.looked = 0;
     assert_int_equal(50 * 1024, osc_cached_profit_distance(&profit, 50, 0));
+    /* another thread has found the target cheap since the get was looked up */
+    profit.passed = OSC_CACHED_PROFIT_PLACES;
+    assert_int_equal(50, osc_cached_profit_distance(&profit, 50, 0));
+}
+
+/* How many of some places are looked up. */
+static uint32_t looked_up(const osc_cached_profit_t *profit, uint64_t stride)
+{
+    uint32_t looked = 0;
+
+    for (uint64_t i = 0; i < 65536; ++i) {
+        looked += osc_cached_profit_looks(profit, i * stride);
+    }
+    return looked;
+}
+
+/* All, a sample or none, whatever lies between the places; and always the same ones. */
+static void test_places(void **state)
+{
+    osc_cached_profit_t profit = {0}, rare = {0};
+
+    (void) state;
+    profit.passed = OSC_CACHED_PROFIT_PLACES / 32 * 31;
+    rare.passed = OSC_CACHED_PROFIT_PLACES / 1024 * 1023;
+    for (int shift = 0; shift <= 44; ++shift) {
+        assert_in_range(looked_up(&profit, UINT64_C(1) << shift), 65536 / 48, 65536 / 24);
+        assert_in_range(looked_up(&rare, UINT64_C(1) << shift), 65536 / 2048, 65536 / 512);
+    }
+    for (uint64_t place = 0; place < 65536; ++place) {
+        assert_true(osc_cached_profit_looks(&profit, place)
+                    || !osc_cached_profit_looks(&rare, place));
+    }
+    assert_true(osc_cached_profit_looks(&rare, 0));
+    profit.passed = 0;
+    assert_int_equal(65536, looked_up(&profit, 64));
+    profit.passed = OSC_CACHED_PROFIT_PLACES;
+    assert_int_equal(0, looked_up(&profit, 64));
 }
 
 static void test_cheap_target(void **state)
@@ -208,21 +245,23 @@ static void test_cheap_target(void **state)
     for (int i = 0; i < OSC_CACHED_PROFIT_TIMED - 1; ++i) {
         osc_cached_profit_timed(&profit, 100);
         osc_cached_profit_compare(&profit, 400);
-        assert_int_equal(OSC_CACHED_WATCHED, profit.state); /* not by one measurement */
+        assert_int_equal(OSC_CACHED_WATCHED,
+                         osc_cached_profit_state(&profit)); /* not by one measurement */
     }
     osc_cached_profit_timed(&profit, 100);
     osc_cached_profit_compare(&profit, 400);
-    assert_int_equal(OSC_CACHED_CHEAP, profit.state);
+    assert_int_equal(OSC_CACHED_CHEAP, osc_cached_profit_state(&profit));
     /* a little above the limit is not yet a change */
     profit.get_ns = 450;
     osc_cached_profit_compare(&profit, 400);
-    assert_int_equal(OSC_CACHED_CHEAP, profit.state);
+    assert_int_equal(OSC_CACHED_CHEAP, osc_cached_profit_state(&profit));
     profit.get_ns = 700;
     osc_cached_profit_compare(&profit, 400);
-    assert_int_equal(OSC_CACHED_WATCHED, profit.state);
+    assert_int_equal(OSC_CACHED_WATCHED, osc_cached_profit_state(&profit));
     profit.get_ns = 10;
     osc_cached_profit_compare(&profit, 0);
-    assert_int_equal(OSC_CACHED_WATCHED, profit.state); /* 0: nothing is cheap */
+    assert_int_equal(OSC_CACHED_WATCHED,
+                     osc_cached_profit_state(&profit)); /* 0: nothing is cheap */
 }
 
 static void test_saved(void **state)
@@ -248,6 +287,7 @@ int main(void)
         cmocka_unit_test(test_long_rounds_come_back),
         cmocka_unit_test(test_patience_grows),
         cmocka_unit_test(test_distance),
+        cmocka_unit_test(test_places),
         cmocka_unit_test(test_cheap_target),
         cmocka_unit_test(test_saved),
     };
