@@ -159,14 +159,14 @@ typedef struct ompi_osc_cached_window_t {
     osc_cached_cache_t cache;
     opal_mutex_t lock; /**< of all that follows the inner calls, when threaded */
     ompi_osc_cached_peer_t *busy;
-    bool loose;            /**< a peer is */
-    uint32_t passed_syncs; /**< synchronisations of all targets while some are passed through */
-    int num_locks;         /**< targets locked by MPI_Win_lock */
-    int num_started;       /**< targets in started */
-    int *started;          /**< of MPI_Win_start */
-    uint32_t ticks;        /**< gets, to measure one of some */
-    uint32_t quiet;        /**< flushes since the last progress */
-    uint32_t retry_open;   /**< gets until another attempt to open the cache */
+    bool loose;          /**< a peer is */
+    int passes_left;     /**< synchronisations until targets that are passed are tried again */
+    int num_locks;       /**< targets locked by MPI_Win_lock */
+    int num_started;     /**< targets in started */
+    int *started;        /**< of MPI_Win_start */
+    uint32_t ticks;      /**< gets, to measure one of some */
+    uint32_t quiet;      /**< flushes since the last progress */
+    uint32_t retry_open; /**< gets until another attempt to open the cache */
     osc_cached_profit_costs_t costs;
     bool subscribed;       /**< to the info keys */
     uint64_t told_resizes; /**< resizes that the window's info knows of */

@@ -190,8 +190,9 @@ static void try_again(ompi_osc_cached_peer_t *peer)
 
 static void try_all_again(ompi_osc_cached_window_t *window)
 {
-    if (window->loose && 0 == ++window->passed_syncs % PASSED_SYNCS) {
-        for (int i = 0; i < ompi_group_size(window->win->w_group); ++i) {
+    if (0 >= window->passes_left--) {
+        window->passes_left = PASSED_SYNCS;
+        for (int i = 0; window->loose && i < ompi_group_size(window->win->w_group); ++i) {
             try_again(&window->peers[i]);
         }
     }
@@ -581,12 +582,10 @@ static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
         expire(window, NULL);
     }
     complete_all(window, sequence, at_target, ompi_osc_cached_now() - begin);
-    if (at_target) {
-        try_all_again(window);
-        if (window->untracked) {
-            window->untracked = false;
-            ompi_osc_cached_window_update(window);
-        }
+    try_all_again(window);
+    if (at_target && window->untracked) {
+        window->untracked = false;
+        ompi_osc_cached_window_update(window);
     }
     ompi_osc_cached_window_unlock(window);
     verify(window, NULL, sequence);
@@ -606,9 +605,8 @@ static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
      || (window->plain_flush && !window->peers[target].busy \
          && 0 < window->peers[target].profit.passed         \
          && 0 != ++window->peers[target].batches % PASSED_SYNCS))
-#define PASSES_ALL(window)                                        \
-    (window->plain_flush && NULL == window->busy && window->loose \
-     && 0 != ++window->passed_syncs % PASSED_SYNCS)
+#define PASSES_ALL(window) \
+    (window->plain_flush && NULL == window->busy && window->loose && 0 < window->passes_left--)
 
 /* one slot: where nothing was cached, straight to the inner function, in few instructions */
 #define FLUSH(slot, at_target, each, parameters, arguments, which)                      \
