@@ -149,6 +149,8 @@ typedef struct ompi_osc_cached_window_t {
     bool untracked;
     /** a window that can be cached: it has peers */
     bool cacheable;
+    /** gets on their way were measured: so is the synchronisation that completes them */
+    bool timed;
     ompi_osc_cached_mode_t mode;
     ompi_osc_cached_epoch_t epoch;
     int rank;        /**< ours */

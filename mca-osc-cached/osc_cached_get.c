@@ -94,6 +94,7 @@ static int issue(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
     if (timed) {
         peer->batch_ns += ompi_osc_cached_now() - begin;
         ++peer->batch_timed;
+        window->timed = true;
     }
     ++peer->batch_gets;
     *sequence = ompi_osc_cached_issued(window, peer);

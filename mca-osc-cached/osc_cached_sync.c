@@ -82,13 +82,29 @@ void ompi_osc_cached_write_end(ompi_osc_cached_window_t *window, int target)
 
 /* Completion */
 
+/* The time at which a synchronisation of one target or of all (NULL) begins, if gets that it
+ * completes were measured, else 0: most were not, and the clock costs 2 % of a fence. Caller holds
+ * the lock. */
+static inline uint64_t begin_of(const ompi_osc_cached_window_t *window,
+                                const ompi_osc_cached_peer_t *peer)
+{
+    return ((NULL == peer) ? window->timed : 0 < peer->batch_timed) ? ompi_osc_cached_now() : 0;
+}
+
+static inline uint64_t ns_since(uint64_t begin)
+{
+    return (0 < begin) ? ompi_osc_cached_now() - begin : 0;
+}
+
 /* A moment at which operations will have been issued before it, or after it. */
-static uint64_t mark(ompi_osc_cached_window_t *window)
+static inline uint64_t mark(ompi_osc_cached_window_t *window, const ompi_osc_cached_peer_t *peer,
+                            uint64_t *begin)
 {
     uint64_t sequence;
 
     ompi_osc_cached_window_lock(window);
     sequence = window->sequence;
+    *begin = begin_of(window, peer);
     ompi_osc_cached_window_unlock(window);
     return sequence;
 }
@@ -103,7 +119,7 @@ static void end_batch(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *
     if (0 == peer->batch_gets) {
         return;
     }
-    if (!peer->untimed && 0 < peer->batch_timed) {
+    if (0 < peer->batch_timed) {
         osc_cached_profit_timed(&peer->profit,
                                 peer->batch_ns / peer->batch_timed + sync_ns / peer->batch_gets);
         if (peer->profit.get_ns < below) {
@@ -177,6 +193,7 @@ static void complete_all(ompi_osc_cached_window_t *window, uint64_t sequence, bo
         next = peer->next_busy;
         complete_peer(window, peer, sequence, at_target, sync_ns);
     }
+    window->timed = false;
 }
 
 /* A target that is passed through is measured again from time to time; caller holds the lock. */
@@ -254,15 +271,13 @@ int ompi_osc_cached_fence(int mpi_assert, ompi_win_t *win)
     if (!window->cacheable) {
         return window->inner.osc_fence(mpi_assert, win);
     }
-    sequence = mark(window);
-    begin = ompi_osc_cached_now();
+    sequence = mark(window, NULL, &begin);
     ret = window->inner.osc_fence(mpi_assert, win);
     if (OMPI_SUCCESS != ret) {
         return ret;
     }
     /* after MPI_MODE_NOPRECEDE nothing was issued, and nothing is complete */
-    leave_epoch(window, (mpi_assert & MPI_MODE_NOPRECEDE) ? 0 : sequence,
-                ompi_osc_cached_now() - begin);
+    leave_epoch(window, (mpi_assert & MPI_MODE_NOPRECEDE) ? 0 : sequence, ns_since(begin));
     window->untracked = false;
     enter_epoch(window,
                 (mpi_assert & MPI_MODE_NOSUCCEED) ? OSC_CACHED_EPOCH_NONE : OSC_CACHED_EPOCH_FENCE);
@@ -328,13 +343,12 @@ int ompi_osc_cached_complete(ompi_win_t *win)
     if (!window->cacheable) {
         return window->inner.osc_complete(win);
     }
-    sequence = mark(window);
-    begin = ompi_osc_cached_now();
+    sequence = mark(window, NULL, &begin);
     ret = window->inner.osc_complete(win);
     if (OMPI_SUCCESS != ret) {
         return ret;
     }
-    leave_epoch(window, sequence, ompi_osc_cached_now() - begin);
+    leave_epoch(window, sequence, ns_since(begin));
     set_accessible(window, false);
     enter_epoch(window, OSC_CACHED_EPOCH_NONE);
     return OMPI_SUCCESS;
@@ -389,8 +403,7 @@ int ompi_osc_cached_unlock(int target, ompi_win_t *win)
     if (!window->cacheable) {
         return window->inner.osc_unlock(target, win);
     }
-    sequence = mark(window);
-    begin = ompi_osc_cached_now();
+    sequence = mark(window, &window->peers[target], &begin);
     ret = OMPI_SUCCESS;
     if (0 != window->peers[target].cache.head) {
         ret = window->inner.osc_flush(target, win); /* see flush_fetching() */
@@ -403,7 +416,7 @@ int ompi_osc_cached_unlock(int target, ompi_win_t *win)
     }
     ompi_osc_cached_window_lock(window);
     expire(window, &window->peers[target]);
-    complete_peer(window, &window->peers[target], sequence, true, ompi_osc_cached_now() - begin);
+    complete_peer(window, &window->peers[target], sequence, true, ns_since(begin));
     window->peers[target].accessible = false;
     window->peers[target].loose = false;
     if (0 == --window->num_locks) {
@@ -439,8 +452,7 @@ int ompi_osc_cached_unlock_all(ompi_win_t *win)
     if (!window->cacheable) {
         return window->inner.osc_unlock_all(win);
     }
-    sequence = mark(window);
-    begin = ompi_osc_cached_now();
+    sequence = mark(window, NULL, &begin);
     ret = flush_fetching(window);
     if (OMPI_SUCCESS == ret) {
         ret = window->inner.osc_unlock_all(win);
@@ -448,7 +460,7 @@ int ompi_osc_cached_unlock_all(ompi_win_t *win)
     if (OMPI_SUCCESS != ret) {
         return ret;
     }
-    leave_epoch(window, sequence, ompi_osc_cached_now() - begin);
+    leave_epoch(window, sequence, ns_since(begin));
     enter_epoch(window, OSC_CACHED_EPOCH_NONE);
     return OMPI_SUCCESS;
 }
@@ -513,7 +525,7 @@ static int flush_one(ompi_osc_cached_window_t *window, int target, bool at_targe
                      ompi_osc_base_module_flush_fn_t inner)
 {
     ompi_osc_cached_peer_t *peer;
-    uint64_t sequence, begin = 0;
+    uint64_t sequence, begin;
     int ret;
 
     if (0 > target) {
@@ -530,10 +542,8 @@ static int flush_one(ompi_osc_cached_window_t *window, int target, bool at_targe
         ompi_osc_cached_window_unlock(window);
         return stay_local(window);
     }
+    begin = begin_of(window, peer);
     ompi_osc_cached_window_unlock(window);
-    if (!peer->untimed) {
-        begin = ompi_osc_cached_now();
-    }
     ret = inner(target, window->win);
     if (OMPI_SUCCESS != ret) {
         return ret;
@@ -542,8 +552,7 @@ static int flush_one(ompi_osc_cached_window_t *window, int target, bool at_targe
     if (at_target) {
         expire(window, peer);
     }
-    complete_peer(window, peer, sequence, at_target,
-                  (0 < begin) ? ompi_osc_cached_now() - begin : 0);
+    complete_peer(window, peer, sequence, at_target, ns_since(begin));
     peer->loose = false;
     if (at_target && 0 == peer->batches % PASSED_SYNCS) {
         try_again(peer);
@@ -568,8 +577,8 @@ static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
         ompi_osc_cached_window_unlock(window);
         return stay_local(window);
     }
+    begin = begin_of(window, NULL);
     ompi_osc_cached_window_unlock(window);
-    begin = ompi_osc_cached_now();
     ret = flush_fetching(window);
     if (OMPI_SUCCESS == ret) {
         ret = inner(window->win);
@@ -581,7 +590,7 @@ static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
     if (at_target) {
         expire(window, NULL);
     }
-    complete_all(window, sequence, at_target, ompi_osc_cached_now() - begin);
+    complete_all(window, sequence, at_target, ns_since(begin));
     try_all_again(window);
     if (at_target && window->untracked) {
         window->untracked = false;
