@@ -139,6 +139,8 @@ typedef struct ompi_osc_cached_window_t {
     bool plain;
     /** the same for a get that is passed through */
     bool quick;
+    /** the same for a fence between two fence epochs */
+    bool plain_fence;
     /** the same for a flush that stays local */
     bool plain_flush;
     /** several threads may call at the same time */
@@ -149,6 +151,8 @@ typedef struct ompi_osc_cached_window_t {
     bool untracked;
     /** a window that can be cached: it has peers */
     bool cacheable;
+    /** gets were passed through uncounted: a peer is loose */
+    bool loose;
     /** gets on their way were measured: so is the synchronisation that completes them */
     bool timed;
     ompi_osc_cached_mode_t mode;
@@ -161,7 +165,6 @@ typedef struct ompi_osc_cached_window_t {
     osc_cached_cache_t cache;
     opal_mutex_t lock; /**< of all that follows the inner calls, when threaded */
     ompi_osc_cached_peer_t *busy;
-    bool loose;          /**< a peer is */
     int passes_left;     /**< synchronisations until targets that are passed are tried again */
     int num_locks;       /**< targets locked by MPI_Win_lock */
     int num_started;     /**< targets in started */
@@ -195,7 +198,9 @@ typedef struct ompi_osc_cached_table_t {
 extern ompi_osc_base_component_t mca_osc_cached_component;
 extern ompi_osc_cached_params_t ompi_osc_cached_params;
 extern ompi_osc_cached_numbers_t ompi_osc_cached_numbers;
-extern ompi_osc_cached_table_t *_Atomic ompi_osc_cached_table;
+/** hidden: each call finds it without a detour */
+extern __opal_attribute_visibility__("hidden")
+    ompi_osc_cached_table_t *_Atomic ompi_osc_cached_table;
 
 /* osc_cached_component.c */
 
@@ -468,18 +473,30 @@ static inline ompi_osc_cached_window_t *ompi_osc_cached_window_of(ompi_win_t *wi
     return OPAL_LIKELY(NULL != window) ? window : ompi_osc_cached_window_enter(win);
 }
 
-static inline void ompi_osc_cached_add(ompi_osc_cached_window_t *window, int stat,
-                                       unsigned long more)
+/** Of a window that is not threaded. */
+static inline void ompi_osc_cached_add_alone(ompi_osc_cached_window_t *window, int stat,
+                                             unsigned long more)
 {
     _Atomic unsigned long *counter = &window->stats[stat];
 
+    /* a locked addition would cost more than all the rest */
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + more,
+                          memory_order_relaxed);
+}
+
+static inline void ompi_osc_cached_add(ompi_osc_cached_window_t *window, int stat,
+                                       unsigned long more)
+{
     if (OPAL_UNLIKELY(window->threaded)) {
-        atomic_fetch_add_explicit(counter, more, memory_order_relaxed);
+        atomic_fetch_add_explicit(&window->stats[stat], more, memory_order_relaxed);
     } else {
-        /* a locked addition would cost a single-threaded program more than all the rest */
-        atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + more,
-                              memory_order_relaxed);
+        ompi_osc_cached_add_alone(window, stat, more);
     }
+}
+
+static inline void ompi_osc_cached_count_alone(ompi_osc_cached_window_t *window, int stat)
+{
+    ompi_osc_cached_add_alone(window, stat, 1);
 }
 
 static inline void ompi_osc_cached_count(ompi_osc_cached_window_t *window, int stat)

@@ -565,13 +565,15 @@ int ompi_osc_cached_get(void *origin_addr, int origin_count, struct ompi_datatyp
         if (window->direct) {
             ompi_osc_cached_count(window, OSC_CACHED_STAT_gets);
             next = window->inner.osc_get;
-        } else if (window->quick
-                   && !osc_cached_profit_looks(&window->peers[target].profit,
-                                               (uint64_t) target_disp)) {
-            /* not even counted as outstanding; then every flush goes to the inner component */
-            ompi_osc_cached_count(window, OSC_CACHED_STAT_gets);
-            window->peers[target].loose = window->loose = true;
-            next = window->inner.osc_get;
+        } else if (window->quick) {
+            ompi_osc_cached_peer_t *peer = &window->peers[target];
+
+            if (!osc_cached_profit_looks(&peer->profit, (uint64_t) target_disp)) {
+                /* not even counted as outstanding; then every flush goes to the inner component */
+                ompi_osc_cached_count_alone(window, OSC_CACHED_STAT_gets);
+                peer->loose = window->loose = true;
+                next = window->inner.osc_get;
+            }
         }
     }
     return next(origin_addr, origin_count, origin_dt, target, target_disp, target_count, target_dt,

@@ -152,6 +152,8 @@ void ompi_osc_cached_window_update(ompi_osc_cached_window_t *window)
     window->quick = window->active && !window->threaded && !ompi_osc_cached_tracing;
     window->plain = window->quick && window->cache.open && !ompi_osc_cached_has_devices
                     && 0 == ompi_osc_cached_numbers.verify;
+    window->plain_fence =
+        window->quick && OSC_CACHED_EPOCH_FENCE == window->epoch && !window->untracked;
     window->plain_flush = window->plain && passive && !window->untracked
                           && OSC_CACHED_MODE_TRANSPARENT != window->mode;
 }
