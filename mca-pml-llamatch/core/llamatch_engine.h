@@ -311,7 +311,7 @@ static inline int llamatch_engine_post(llamatch_engine_t *engine, llamatch_peer_
 {
     llamatch_lane_t *lane = (NULL != peer) ? &peer->posted : &engine->wild;
 
-    if (LLAMATCH_UNLIKELY(!llamatch_lane_has_room(lane, &engine->posted_shape))) {
+    if (LLAMATCH_UNLIKELY(!llamatch_lane_has_room(lane))) {
         return llamatch_engine_post_rest(engine, peer, tag, item, place);
     }
     *place =
@@ -351,8 +351,7 @@ static inline int llamatch_engine_arrive(llamatch_engine_t *engine, llamatch_pee
 {
     llamatch_lane_t *lane = &peer->unexpected;
 
-    if (LLAMATCH_UNLIKELY(LLAMATCH_ANY_TAG == tag
-                          || !llamatch_lane_has_room(lane, &engine->unexpected_shape))) {
+    if (LLAMATCH_UNLIKELY(LLAMATCH_ANY_TAG == tag || !llamatch_lane_has_room(lane))) {
         return llamatch_engine_arrive_rest(engine, peer, tag, item);
     }
     /* The first message of a peer goes to the ring's end, where it is if the ring is just this one.

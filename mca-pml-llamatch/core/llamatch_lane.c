@@ -39,13 +39,20 @@ void llamatch_lane_settle(llamatch_lane_t *lane, const llamatch_shape_t *shape)
         set_live(node, lane->gap - lane->front, lane->gap);
         set_live(node, lane->rear, lane->end);
         node->first_seq = llamatch_node_slots(shape, node)[llamatch_lane_begin(lane)].seq;
-        node->live = lane->count;
+        node->live = (uint16_t) lane->count;
         node->end = lane->end;
     }
     lane->queue.count = lane->count;
     llamatch_lane_reset(lane);
     lane->rear = LLAMATCH_NOT_DENSE;
     lane->end = LLAMATCH_NOT_DENSE;
+}
+
+/* An array is, or may be, used as a dense lane's: how much of it? */
+static void set_room(llamatch_lane_t *lane, const llamatch_shape_t *shape,
+                     const llamatch_node_t *node)
+{
+    lane->room = (node->places < shape->dense) ? node->places : shape->dense;
 }
 
 /* Move entries of a dense lane to another place in its array. */
@@ -163,6 +170,7 @@ void llamatch_lane_pack(llamatch_lane_t *lane, const llamatch_shape_t *shape)
 {
     lane->cursor = NULL;
     llamatch_lane_reset(lane);
+    set_room(lane, shape, lane->queue.head);
     lane->end = llamatch_queue_pack(&lane->queue, shape);
     lane->queue.count = 0;
 }
@@ -184,39 +192,74 @@ void llamatch_lane_remove_rest(llamatch_lane_t *lane, const llamatch_shape_t *sh
     llamatch_lane_changed(lane, shape);
 }
 
-/* Move the entries of a dense lane to the array's start, if that is worth it: half of it is free
- * then. */
-static void make_room(llamatch_lane_t *lane, const llamatch_shape_t *shape)
+/* Exchange the small array of a dense lane for a large one. Returns false when there is no memory.
+ */
+static bool enlarge(llamatch_lane_t *lane, const llamatch_shape_t *shape)
 {
-    if (lane->count <= shape->dense / 2) {
-        if (0 < lane->front) {
-            close_gap(lane, shape);
-        }
+    llamatch_queue_t *queue = &lane->queue;
+    llamatch_node_t *small = queue->head, *large;
+    const llamatch_slot_t *from = llamatch_node_slots(shape, small) + lane->rear;
+
+    queue->head = NULL;
+    queue->tail = NULL;
+    large = llamatch_queue_grow(queue, shape, false);
+    if (NULL == large) {
+        queue->head = small;
+        queue->tail = small;
+        return false;
+    }
+    memcpy(llamatch_node_tags(shape, large), llamatch_node_tags(shape, small) + lane->rear,
+           lane->count * sizeof(int32_t));
+    memcpy(llamatch_node_slots(shape, large), from, lane->count * sizeof(*from));
+    for (uint32_t i = 0; NULL != shape->moved && i < lane->count; ++i) {
+        shape->moved(from[i].item, (uintptr_t) large);
+    }
+    llamatch_pool_put(shape->small, small);
+    lane->rear = 0;
+    lane->end = lane->count;
+    set_room(lane, shape, large);
+    return true;
+}
+
+/* Make room at the end of a dense lane, if that is worth it: move its entries to the array's start
+ * when half of it is free then, or to a larger one. Returns false when there is no memory. */
+static bool make_room(llamatch_lane_t *lane, const llamatch_shape_t *shape)
+{
+    bool few = lane->count <= lane->room / 2, is_small = lane->room < shape->dense;
+
+    if ((few || is_small) && 0 < lane->front) {
+        close_gap(lane, shape);
+    }
+    if (few) {
         move(lane, shape, lane->rear, 0, lane->count);
         lane->rear = 0;
         lane->end = lane->count;
+    } else if (is_small) {
+        return enlarge(lane, shape);
     }
+    return true;
 }
 
 llamatch_pos_t llamatch_lane_append_few(llamatch_lane_t *lane, const llamatch_shape_t *shape,
                                         int32_t tag, uint64_t seq, void *item)
 {
     llamatch_queue_t *queue = &lane->queue;
-    llamatch_pos_t pos = {queue->head, 0};
+    llamatch_pos_t pos = {NULL, 0};
 
     if (llamatch_lane_is_dense(lane)) {
-        if (!llamatch_lane_has_room(lane, shape)) {
-            make_room(lane, shape);
+        if (!llamatch_lane_has_room(lane) && !make_room(lane, shape)) {
+            return pos;
         }
     } else if (NULL == queue->index && 0 < shape->dense) {
-        if (NULL == pos.node && NULL == (pos.node = llamatch_queue_grow(queue, shape))) {
+        if (NULL == queue->head && NULL == llamatch_queue_grow(queue, shape, true)) {
             return pos;
         }
         llamatch_lane_reset(lane);
+        set_room(lane, shape, queue->head);
     }
-    if (llamatch_lane_has_room(lane, shape)) {
+    if (llamatch_lane_has_room(lane)) {
         pos.index = lane->end;
-        (void) llamatch_lane_push(lane, shape, tag, seq, item);
+        pos.node = llamatch_lane_push(lane, shape, tag, seq, item);
         return pos;
     }
     llamatch_lane_settle(lane, shape);
@@ -294,7 +337,10 @@ static int verify_dense(const llamatch_lane_t *lane, const llamatch_shape_t *sha
     uint64_t newest = 0;
 
     if (lane->front > lane->gap || lane->gap > lane->rear || lane->rear > lane->end
-        || lane->end > shape->dense || lane->count != lane->front + lane->end - lane->rear
+        || lane->end > lane->room
+        || (lane->room != shape->dense
+            && (lane->room > shape->dense || lane->room != lane->queue.head->places))
+        || lane->count != lane->front + lane->end - lane->rear
         || (lane->rear == lane->end && lane->gap != lane->end)
         || (0 == lane->front && 0 != lane->gap)) {
         return 23;

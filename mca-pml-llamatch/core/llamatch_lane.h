@@ -22,6 +22,8 @@
  * that has found nothing all entries are the front. When something else is wanted, the gap is
  * closed first. A lane of which nothing is known is all rear: front is 0.
  *
+ * The array is a small one at first: a process may have many peers, and few entries for each.
+ *
  * The array is the only node of the lane's queue, and to the queue an empty one (its end, live
  * entries and bits are 0). When the lane gets longer than llamatch_shape_t::dense, or somebody
  * wants the queue itself (an index, a walk, a merge with another queue), its node is told what is
@@ -38,8 +40,8 @@
  * of the queue):
  *  I1 not dense: count is the queue's count, rear is end.
  *  I2 dense: the queue has exactly one node, which is empty, and no index.
- *  I3 dense: front <= gap <= rear <= end <= shape->dense, count is front + end - rear; the rear is
- *     not empty, or gap is end; without entries all are 0.
+ *  I3 dense: front <= gap <= rear <= end <= room, which is shape->dense or what a small array has;
+ *     count is front + end - rear; the rear is not empty, or gap is end; without entries all are 0.
  *  I4 dense: sequence numbers grow strictly.
  *  I5 the queue fulfils its own invariants.
  *  I6 if there is a cursor: it is a node of the queue, which has no index, the lane is not dense,
@@ -76,6 +78,7 @@ typedef struct llamatch_lane {
     uint32_t end;            /**< dense: one past the last entry; else NOT_DENSE */
     uint32_t gap;            /**< one past the last entry of the front */
     uint32_t front;          /**< entries of the front */
+    uint32_t room;           /**< dense: most that end can be */
     int32_t passed_tag;      /**< what is not in the front, or before the cursor */
     uint32_t cursor_word;    /**< with cursor: word of its live bits */
     llamatch_node_t *cursor; /**< where a search for passed_tag can begin; NULL: not known */
@@ -90,6 +93,7 @@ static inline void llamatch_lane_init(llamatch_lane_t *lane)
     lane->end = LLAMATCH_NOT_DENSE;
     lane->gap = 0;
     lane->front = 0;
+    lane->room = 0;
     lane->passed_tag = 0;
     lane->cursor = NULL;
 }
@@ -100,10 +104,9 @@ static inline bool llamatch_lane_is_dense(const llamatch_lane_t *lane)
 }
 
 /** Dense lanes: may llamatch_lane_push be called? Also false for those that are not dense. */
-static inline bool llamatch_lane_has_room(const llamatch_lane_t *lane,
-                                          const llamatch_shape_t *shape)
+static inline bool llamatch_lane_has_room(const llamatch_lane_t *lane)
 {
-    return lane->end < shape->dense;
+    return lane->end < lane->room;
 }
 
 /** The tags of a dense lane. Where they are is the same for all sizes of arrays that it can have.
@@ -198,7 +201,8 @@ void llamatch_lane_release(llamatch_lane_t *lane, const llamatch_shape_t *shape)
 static inline void llamatch_lane_emptied(llamatch_lane_t *lane, const llamatch_shape_t *shape)
 {
     llamatch_lane_reset(lane);
-    if (LLAMATCH_UNLIKELY(!llamatch_pool_roomy(shape->nodes))) {
+    if (LLAMATCH_UNLIKELY(
+            !llamatch_pool_roomy((shape->dense == lane->room) ? shape->nodes : shape->small))) {
         llamatch_lane_release(lane, shape);
     }
 }

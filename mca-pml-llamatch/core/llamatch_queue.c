@@ -23,6 +23,16 @@ static uint32_t round_up(uint32_t value, uint32_t step)
     return (value + step - 1) / step * step;
 }
 
+/* Nodes for some entries, of which the first bytes are what a search reads. */
+static llamatch_pool_class_t *class_of(const llamatch_shape_t *shape, llamatch_pool_t *pool,
+                                       uint32_t entries, uint32_t key_bytes)
+{
+    uint32_t bytes = shape->slots_offset + entries * (uint32_t) sizeof(llamatch_slot_t);
+
+    return llamatch_pool_class(pool, round_up(bytes, LLAMATCH_LINE),
+                               round_up(key_bytes, LLAMATCH_LINE));
+}
+
 int llamatch_shape_init(llamatch_shape_t *shape, llamatch_pool_t *pool, uint32_t entries,
                         llamatch_find_fn_t find, llamatch_moved_fn_t moved)
 {
@@ -39,17 +49,21 @@ int llamatch_shape_init(llamatch_shape_t *shape, llamatch_pool_t *pool, uint32_t
     tags_end = shape->tags_offset + entries * (uint32_t) sizeof(int32_t);
     shape->slots_offset = round_up(tags_end, LLAMATCH_LINE);
     shape->entries = entries;
+    shape->places = entries;
     shape->dense = 0;
     shape->sparse = entries / 4;
     shape->find = find;
     shape->moved = moved;
     shape->spare = NULL;
     /* A search may read a block of tags beyond the last one; the slots are there. */
-    shape->nodes = llamatch_pool_class(
-        pool,
-        round_up(shape->slots_offset + entries * (uint32_t) sizeof(llamatch_slot_t), LLAMATCH_LINE),
-        shape->slots_offset);
-    return (NULL != shape->nodes) ? LLAMATCH_OK : LLAMATCH_ERR_NO_MEMORY;
+    shape->nodes = class_of(shape, pool, entries, shape->slots_offset);
+    shape->small = shape->nodes;
+    if (LLAMATCH_SMALL_ENTRIES < entries) {
+        shape->small =
+            class_of(shape, pool, LLAMATCH_SMALL_ENTRIES,
+                     shape->tags_offset + LLAMATCH_SMALL_ENTRIES * (uint32_t) sizeof(int32_t));
+    }
+    return (NULL != shape->nodes && NULL != shape->small) ? LLAMATCH_OK : LLAMATCH_ERR_NO_MEMORY;
 }
 
 uint32_t llamatch_node_next(const llamatch_node_t *node, uint32_t index)
@@ -71,26 +85,33 @@ void llamatch_queue_clear(llamatch_queue_t *queue, const llamatch_shape_t *shape
         llamatch_node_t *node = queue->head;
 
         queue->head = node->next;
-        llamatch_pool_put(shape->nodes, node);
+        llamatch_pool_put(llamatch_node_class(shape, node), node);
     }
     llamatch_queue_init(queue);
 }
 
-llamatch_node_t *llamatch_queue_grow(llamatch_queue_t *queue, const llamatch_shape_t *shape)
+llamatch_node_t *llamatch_queue_grow(llamatch_queue_t *queue, const llamatch_shape_t *shape,
+                                     bool small)
 {
+    uint32_t places =
+        (small && LLAMATCH_SMALL_ENTRIES < shape->places) ? LLAMATCH_SMALL_ENTRIES : shape->places;
     llamatch_node_t *node;
     uint32_t bytes;
 
-    if (NULL != shape->spare && NULL != *shape->spare) {
+    if (places == shape->places && NULL != shape->spare && NULL != *shape->spare) {
         node = *shape->spare;
         *shape->spare = NULL;
-    } else if (NULL == (node = llamatch_pool_get(shape->nodes))) {
+    } else {
+        node = llamatch_pool_get((places == shape->places) ? shape->nodes : shape->small);
+    }
+    if (NULL == node) {
         return NULL;
     }
     /* A search reads whole blocks of tags, also what is behind a few, and leaves out by the bits.
      */
-    bytes = shape->tags_offset + LLAMATCH_BLOCK * (uint32_t) sizeof(int32_t);
-    memset(node, 0, (bytes < shape->slots_offset) ? shape->slots_offset : bytes);
+    bytes = shape->tags_offset + round_up(places, LLAMATCH_BLOCK) * (uint32_t) sizeof(int32_t);
+    memset(node, 0, bytes);
+    node->places = (uint16_t) places;
     node->prev = queue->tail;
     if (NULL == queue->tail) {
         queue->head = node;
@@ -117,10 +138,11 @@ static void unlink_node(llamatch_queue_t *queue, const llamatch_shape_t *shape,
     } else {
         node->next->prev = node->prev;
     }
-    if (NULL != shape->spare && NULL == *shape->spare && 0 == queue->count) {
+    if (NULL != shape->spare && NULL == *shape->spare && 0 == queue->count
+        && shape->places == node->places) {
         *shape->spare = node;
     } else {
-        llamatch_pool_put(shape->nodes, node);
+        llamatch_pool_put(llamatch_node_class(shape, node), node);
     }
     if (NULL != queue->index) {
         --queue->index->queue_nodes;
@@ -135,7 +157,7 @@ void llamatch_queue_node_empty(llamatch_queue_t *queue, const llamatch_shape_t *
     unlink_node(queue, shape, node);
     tail = queue->tail;
     if (0 == queue->count && NULL != tail && 0 == tail->live
-        && !llamatch_pool_roomy(shape->nodes)) {
+        && !llamatch_pool_roomy(llamatch_node_class(shape, tail))) {
         unlink_node(queue, shape, tail);
     }
 }
@@ -158,6 +180,13 @@ static uint32_t move_entries(const llamatch_shape_t *shape, llamatch_node_t *fro
     return next;
 }
 
+/* Are there two nodes, and do their entries fit in the first, and up to a limit? */
+static bool may_merge(const llamatch_node_t *node, const llamatch_node_t *next, uint32_t limit)
+{
+    return NULL != node && NULL != next && (uint32_t) node->live + next->live <= limit
+           && (uint32_t) node->live + next->live <= node->places;
+}
+
 /* Put the entries of the next node behind those of this one, and let the next node go. */
 static void merge_next(llamatch_queue_t *queue, const llamatch_shape_t *shape,
                        llamatch_node_t *node)
@@ -166,7 +195,7 @@ static void merge_next(llamatch_queue_t *queue, const llamatch_shape_t *shape,
     uint32_t live = move_entries(shape, node, node, 0);
 
     live = move_entries(shape, next, node, live);
-    node->live = live;
+    node->live = (uint16_t) live;
     node->end = live;
     for (uint32_t word = 0; word < words_of(shape); ++word) {
         uint32_t here = (live <= word * 64) ? 0 : live - word * 64;
@@ -184,11 +213,11 @@ bool llamatch_queue_node_sparse(llamatch_queue_t *queue, const llamatch_shape_t 
     if (NULL != queue->index) {
         return false;
     }
-    if (NULL != node->next && node->live + node->next->live <= shape->entries / 2) {
+    if (may_merge(node, node->next, shape->entries / 2)) {
         merge_next(queue, shape, node);
         moved = true;
     }
-    if (NULL != node->prev && node->live + node->prev->live <= shape->entries / 2) {
+    if (may_merge(node->prev, node, shape->entries / 2)) {
         merge_next(queue, shape, node->prev);
         moved = true;
     }
@@ -209,7 +238,7 @@ uint32_t llamatch_queue_pack(llamatch_queue_t *queue, const llamatch_shape_t *sh
 void llamatch_queue_compact(llamatch_queue_t *queue, const llamatch_shape_t *shape)
 {
     for (llamatch_node_t *node = queue->head; NULL != node; node = node->next) {
-        while (NULL != node->next && node->live + node->next->live <= shape->entries) {
+        while (may_merge(node, node->next, shape->entries)) {
             merge_next(queue, shape, node);
         }
     }
@@ -270,7 +299,7 @@ int llamatch_queue_verify(const llamatch_queue_t *queue, const llamatch_shape_t 
         for (size_t word = 0; word < words; ++word) {
             live += (uint32_t) __builtin_popcountll(node->bits[word]);
         }
-        if (live != node->live || node->end > 64 * words
+        if (live != node->live || node->end > 64 * words || node->end > node->places
             || (0 < live && !llamatch_node_is_live(node, node->end - 1))) {
             return 4;
         }

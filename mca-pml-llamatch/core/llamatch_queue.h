@@ -20,7 +20,9 @@
  *                                              N = 512 (more bits) from 128 on
  *         | seq,item [0] ... seq,item [N-1] |  16N bytes, touched at the hit only
  *
- * A search reads the first part and the tags: 4 bytes per entry and one line per node.
+ * A search reads the first part and the tags: 4 bytes per entry and one line per node. A small node
+ * has the same parts at the same places, and ends after a few slots: what most queues need, at a
+ * fraction of the memory.
  *
  * Nodes come from a pool that all queues of the process share (llamatch_pool.h). Removing an entry
  * clears its bit; what is behind the last live entry is used again. A node without live entries
@@ -39,7 +41,7 @@
  *  I2 next and prev mirror each other; head has no prev, tail has no next; both or none are NULL.
  *  I3 every node but the tail has live entries. In a node without, end is 0.
  *  I4 node->live is the number of bits that are set; no bit from end on is set; the entry before
- *     end is live.
+ *     end is live; end is at most places.
  *  I5 sequence numbers of live entries grow strictly from head to tail.
  *  I6 node->first_seq is not greater than any number in the node, and greater than every number in
  *     the nodes before.
@@ -63,6 +65,9 @@
 #define LLAMATCH_ENTRIES_MAX 512
 #define LLAMATCH_ENTRIES_DEFAULT 128 /* a burst of 64 messages fits: llamatch_lane.h */
 
+/** Entries of a small node. */
+#define LLAMATCH_SMALL_ENTRIES 8
+
 /** Tags that a search looks at together. The array of tags may be read up to such a multiple. */
 #define LLAMATCH_BLOCK 16
 
@@ -76,7 +81,8 @@ typedef struct llamatch_node {
     struct llamatch_node *prev;
     uint64_t first_seq; /**< no entry here is older, every entry of the nodes before is */
     uint32_t end;       /**< one past the index of the last live entry */
-    uint32_t live;      /**< number of live entries */
+    uint16_t live;      /**< number of live entries */
+    uint16_t places;    /**< for how many entries there is memory */
     uint64_t bits[];    /**< one per entry: is it live? */
 } llamatch_node_t;
 
@@ -142,10 +148,12 @@ typedef void (*llamatch_moved_fn_t)(void *item, uint64_t place);
 /** How the nodes of a queue look like, and how they are searched. */
 typedef struct llamatch_shape {
     llamatch_pool_class_t *nodes;
+    llamatch_pool_class_t *small; /**< small ones; the same where all are small */
     llamatch_find_fn_t find;
     llamatch_moved_fn_t moved; /**< NULL: nobody needs to know */
     llamatch_node_t **spare; /**< one unused node for the queues of an engine; NULL: none is kept */
-    uint32_t entries;        /**< entries per node that are used */
+    uint32_t places;         /**< entries per node, but for small ones */
+    uint32_t entries;        /**< those of them that are used */
     uint32_t dense;          /**< entries of a dense lane at most (llamatch_lane.h); 0: no such */
     uint32_t sparse;         /**< live entries from which on a node is merged with a neighbour */
     uint32_t tags_offset;    /**< bytes from the start of a node to its tags */
@@ -162,6 +170,13 @@ static inline llamatch_slot_t *llamatch_node_slots(const llamatch_shape_t *shape
                                                    const llamatch_node_t *node)
 {
     return (llamatch_slot_t *) ((char *) node + shape->slots_offset);
+}
+
+/** Where a node comes from and goes to. */
+static inline llamatch_pool_class_t *llamatch_node_class(const llamatch_shape_t *shape,
+                                                         const llamatch_node_t *node)
+{
+    return (shape->places == node->places) ? shape->nodes : shape->small;
 }
 
 static inline bool llamatch_node_is_live(const llamatch_node_t *node, uint32_t index)
@@ -197,7 +212,8 @@ static inline void llamatch_queue_init(llamatch_queue_t *queue)
 void llamatch_queue_clear(llamatch_queue_t *queue, const llamatch_shape_t *shape);
 
 /** Append an empty node to the queue. @return the node, or NULL when there is no memory */
-llamatch_node_t *llamatch_queue_grow(llamatch_queue_t *queue, const llamatch_shape_t *shape);
+llamatch_node_t *llamatch_queue_grow(llamatch_queue_t *queue, const llamatch_shape_t *shape,
+                                     bool small);
 
 /** Mend a queue after the last live entry of a node, or one of few, was removed. The second returns
  * whether entries have moved. */
@@ -228,8 +244,8 @@ static inline llamatch_pos_t llamatch_queue_append(llamatch_queue_t *queue,
     llamatch_pos_t pos = {queue->tail, 0};
     llamatch_slot_t *slot;
 
-    if (NULL == pos.node || pos.node->end >= shape->entries) {
-        pos.node = llamatch_queue_grow(queue, shape);
+    if (NULL == pos.node || pos.node->end >= shape->entries || pos.node->end >= pos.node->places) {
+        pos.node = llamatch_queue_grow(queue, shape, false);
         if (NULL == pos.node) {
             return pos;
         }
@@ -273,7 +289,8 @@ static inline bool llamatch_queue_remove(llamatch_queue_t *queue, const llamatch
     node->bits[pos.index / 64] &= ~((uint64_t) 1 << pos.index % 64);
     --queue->count;
     if (0 == --node->live) {
-        if (node == queue->tail && (0 != queue->count || llamatch_pool_roomy(shape->nodes))) {
+        if (node == queue->tail
+            && (0 != queue->count || llamatch_pool_roomy(llamatch_node_class(shape, node)))) {
             node->end = 0;
         } else {
             llamatch_queue_node_empty(queue, shape, node);

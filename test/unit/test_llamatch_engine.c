@@ -801,6 +801,42 @@ static void test_dense(void **state)
     end(&f);
 }
 
+/* Few entries for each of many peers are in small arrays; more of them go to a large one. */
+static void test_small_arrays(void **state)
+{
+    enum { PER_PEER = LLAMATCH_SMALL_ENTRIES };
+    fixture_t f;
+    const llamatch_lane_t *lane = &f.peers[3].posted;
+    size_t before, moved = num_moved;
+
+    (void) state;
+    begin(&f, LLAMATCH_ENTRIES_DEFAULT, LLAMATCH_AUTO, LLAMATCH_DENSE_MAX);
+    for (int i = 0; i < NUM_PEERS * PER_PEER; ++i) {
+        post(&f, i % NUM_PEERS, i, i);
+    }
+    before = llamatch_pool_used_bytes(f.pool);
+    assert_in_range(before, 1, NUM_PEERS * 768);
+    assert_int_equal(moved, num_moved);
+    assert_int_equal(0, llamatch_engine_verify(&f.engine));
+    /* Without memory for a large one nothing changes. */
+    f.alloc.fail_at = f.alloc.requests + 1;
+    assert_int_equal(LLAMATCH_ERR_NO_MEMORY, llamatch_engine_post(&f.engine, &f.peers[3], 1000,
+                                                                  ITEM(1000), &things[1000].place));
+    f.alloc.fail_at = 0;
+    assert_int_equal(PER_PEER, lane->count);
+    assert_int_equal(0, llamatch_engine_verify(&f.engine));
+    post(&f, 3, 1000, 1000);
+    assert_true(llamatch_lane_is_dense(lane));
+    assert_int_equal(LLAMATCH_DENSE_MAX, lane->room);
+    assert_int_equal(moved + PER_PEER, num_moved);
+    assert_int_equal(0, llamatch_engine_verify(&f.engine));
+    /* The place of each is known, also of those that have moved. */
+    assert_int_equal(LLAMATCH_OK, cancel(&f, 3, 3 + NUM_PEERS));
+    assert_ptr_equal(ITEM(3), match(&f, 3, 3));
+    assert_ptr_equal(ITEM(1000), match(&f, 3, 1000));
+    end(&f);
+}
+
 /* A queue that never gets empty stays dense: its entries go back to the array's start. */
 static void test_dense_for_ever(void **state)
 {
@@ -988,6 +1024,9 @@ static void test_dense_damage(void **state)
     lane->gap = 1;
     DAMAGED(23);
     lane->gap = 0;
+    --lane->room;
+    DAMAGED(23);
+    ++lane->room;
     slots[1].seq = slots[0].seq;
     DAMAGED(24);
     slots[1].seq = f.engine.next_post;
@@ -1702,6 +1741,7 @@ int main(void)
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_verify_sees_damage),
         cmocka_unit_test(test_dense),
+        cmocka_unit_test(test_small_arrays),
         cmocka_unit_test(test_dense_for_ever),
         cmocka_unit_test(test_gap),
         cmocka_unit_test(test_gap_of_receives),
