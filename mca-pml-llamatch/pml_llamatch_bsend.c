@@ -35,3 +35,16 @@ int mca_pml_llamatch_bsend_start(mca_pml_base_send_request_t *request)
     opal_convertor_prepare_for_send(convertor, &ompi_mpi_packed.dt.super, bytes, request->req_addr);
     return OMPI_SUCCESS;
 }
+
+void mca_pml_llamatch_bsend_reset(mca_pml_base_send_request_t *request)
+{
+    mca_pml_base_request_t *base = &request->req_base;
+
+    request->req_addr = base->req_addr; /* also after a start that found no room for a copy */
+    if (0 == request->req_bytes_packed) {
+        return; /* never had a convertor */
+    }
+    opal_convertor_copy_and_prepare_for_send(base->req_proc->super.proc_convertor,
+                                             &base->req_datatype->super, base->req_count,
+                                             base->req_addr, 0, &base->req_convertor);
+}

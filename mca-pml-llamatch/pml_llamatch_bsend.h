@@ -5,7 +5,7 @@
 /**
  * @file
  *
- * Buffered sends that the network cannot take yet.
+ * Buffered sends: those that the network cannot take yet, and persistent ones.
  */
 #ifndef PML_LLAMATCH_BSEND_H
 #define PML_LLAMATCH_BSEND_H
@@ -25,6 +25,13 @@ BEGIN_C_DECLS
  * @return OMPI_SUCCESS; OMPI_ERR_BUFFER when no buffer is attached, or it is full; OMPI_ERROR
  */
 int mca_pml_llamatch_bsend_start(mca_pml_base_send_request_t *request);
+
+/**
+ * Make a persistent request whose last message has gone send from the user's buffer again.
+ *
+ * A message that was in the attached buffer leaves the request with a convertor for its copy there.
+ */
+void mca_pml_llamatch_bsend_reset(mca_pml_base_send_request_t *request);
 
 END_C_DECLS
 
