@@ -488,9 +488,9 @@ static void *heat(void *argument)
 {
     worker_t *worker = argument;
 
-    while (!atomic_load(worker->stop)) {
+    do { /* on a busy machine the others may have ended before this begins */
         worker->bytes += llamatch_pool_touch(worker->pool, (size_t) 1 << 20);
-    }
+    } while (!atomic_load(worker->stop));
     return NULL;
 }
 
@@ -501,11 +501,15 @@ static void test_threads(void **state)
     worker_t workers[WORKERS + 1];
     pthread_t threads[WORKERS + 1];
     llamatch_pool_t *pool;
+    llamatch_pool_class_t *kept_class;
     atomic_bool stop = false;
+    void *kept;
 
     (void) state;
     for (int pinned = 0; pinned < 2; ++pinned) {
         assert_int_equal(LLAMATCH_OK, llamatch_pool_create(NULL, &pool));
+        kept_class = llamatch_pool_class(pool, 64, 64);
+        kept = get(kept_class); /* so that there is something to heat at any time */
         atomic_store(&stop, false);
         for (int i = 0; i <= WORKERS; ++i) {
             workers[i] = (worker_t){pool, &stop, test_seed(3) + (uint64_t) i, 0, 0};
@@ -527,6 +531,7 @@ static void test_threads(void **state)
             assert_true(0 < workers[WORKERS].bytes);
             llamatch_pool_unpin(pool);
         }
+        llamatch_pool_put(kept_class, kept);
         assert_int_equal(0, llamatch_pool_used_bytes(pool));
         for (int i = 0; i < LLAMATCH_POOL_PATIENCE; ++i) { /* perhaps it ended with mapping */
             llamatch_pool_class_t *c = llamatch_pool_class(pool, 64, 64);
