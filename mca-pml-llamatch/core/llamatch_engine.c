@@ -839,7 +839,7 @@ static void tell_stats(const llamatch_counts_t *counts, llamatch_stats_t *stats)
     stats->depth_sum = counts->depth_sum;
     stats->depth_max = counts->depth_max;
     memcpy(stats->depths, counts->depths, sizeof(stats->depths));
-    /* All other searches had depth 1. */
+    /* All other searches had depth 1, or found without looking that there is none. */
     stats->depths[0] = stats->searches;
     for (int i = 1; i < LLAMATCH_DEPTHS; ++i) {
         stats->depths[0] -= stats->depths[i];

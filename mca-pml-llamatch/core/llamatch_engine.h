@@ -92,7 +92,8 @@ extern const char *const llamatch_kind_names[LLAMATCH_NUM_KINDS];
 typedef struct llamatch_counts {
     uint64_t searches;                /**< those that took nothing */
     uint64_t removed;                 /**< entries, by a cancel or a walk */
-    uint64_t depths[LLAMATCH_DEPTHS]; /**< searches by depth, from the second on */
+    uint64_t depths[LLAMATCH_DEPTHS]; /**< searches by depth, from 2-3 on; the rest looked at one
+                                         entry or none */
     uint64_t depth_sum;               /**< of the same searches */
     uint64_t depth_max;
     uint64_t indexed; /**< times that a queue got an index */

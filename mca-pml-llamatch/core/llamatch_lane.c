@@ -353,7 +353,8 @@ static int verify_dense(const llamatch_lane_t *lane, const llamatch_shape_t *sha
         }
         newest = slots[i].seq + 1;
         if (i < lane->gap
-            && (tag == lane->passed_tag || (LLAMATCH_ANY_TAG == tag && 0 <= lane->passed_tag))) {
+            && (tag == lane->passed_tag || (LLAMATCH_ANY_TAG == tag && 0 <= lane->passed_tag)
+                || (LLAMATCH_ANY_TAG == lane->passed_tag && 0 <= tag))) {
             return 27;
         }
     }

@@ -25,10 +25,11 @@
  * The array is a small one at first: a process may have many peers, and few entries for each.
  *
  * The array is the only node of the lane's queue, and to the queue an empty one (its end, live
- * entries and bits are 0). When the lane gets longer than llamatch_shape_t::dense, or somebody
- * wants the queue itself (an index, a walk, a merge with another queue), its node is told what is
- * in it: no entry moves, no memory is needed, so this cannot fail. From then on the lane is its
- * queue, until that is empty or down to one array with few entries.
+ * entries and bits are 0). When there is no room behind its last entry, and the array is more than
+ * half full so that moving them all to its start is not worth it, or somebody wants the queue
+ * itself (an index, a walk, a merge with another queue), its node is told what is in it: no entry
+ * moves, no memory is needed, so this cannot fail. From then on the lane is its queue, until that
+ * is empty or down to one array with few entries.
  *
  * What is moved within the array leaves its old copies there: only the lane, or the node's live
  * bits, say which places have entries. A place (llamatch_engine_post) is a node in both forms.
@@ -48,7 +49,7 @@
  *     and no entry with passed_tag is before that node, before word cursor_word of its bits, or in
  *     that word and not in fresh.
  *  I7 dense: no entry of the front is one that the last search could have taken: its tag is neither
- *     passed_tag nor, in a lane of receives for a message with a tag >= 0, ANY_TAG.
+ *     passed_tag nor one that ANY_TAG on either side makes a match.
  */
 #ifndef LLAMATCH_LANE_H
 #define LLAMATCH_LANE_H

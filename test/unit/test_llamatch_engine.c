@@ -757,6 +757,11 @@ static void test_verify_sees_damage(void **state)
     DAMAGED(205);
     --f.peers[1].unexpected.queue.index->queue_nodes;
     DAMAGED(0);
+    f.peers[1].unexpected.cursor = f.peers[1].unexpected.queue.head; /* and an index */
+    f.peers[1].unexpected.passed_tag = 1;
+    DAMAGED(26);
+    f.peers[1].unexpected.cursor = NULL;
+    DAMAGED(0);
 #undef DAMAGED
     end(&f);
 }
@@ -995,6 +1000,16 @@ static void test_dense_and_kinds(void **state)
     post(&f, 0, 1, 1);
     assert_false(llamatch_lane_is_dense(&f.peers[0].posted));
     end(&f);
+    /* An index that has no entries any more is one. */
+    begin(&f, 32, LLAMATCH_HASH, 64);
+    post(&f, 0, 1, 1);
+    assert_ptr_equal(ITEM(1), match(&f, 0, 1));
+    llamatch_engine_set_kind(&f.engine, LLAMATCH_AUTO);
+    assert_non_null(f.peers[0].posted.queue.index);
+    post(&f, 0, 1, 2);
+    assert_int_equal(0, llamatch_engine_verify(&f.engine));
+    assert_ptr_equal(ITEM(2), match(&f, 0, 1));
+    end(&f);
 }
 
 static void test_dense_damage(void **state)
@@ -1002,12 +1017,14 @@ static void test_dense_damage(void **state)
     fixture_t f;
     llamatch_lane_t *lane = &f.peers[0].posted;
     llamatch_slot_t *slots;
+    llamatch_node_t *node;
 
     (void) state;
 #define DAMAGED(number) assert_int_equal(number, llamatch_engine_verify(&f.engine))
     begin(&f, 32, LLAMATCH_AUTO, 64);
     post(&f, 0, 1, 1);
     post(&f, 0, 1, 2);
+    node = lane->queue.head;
     slots = llamatch_node_slots(&f.engine.posted_shape, lane->queue.head);
     DAMAGED(0);
     lane->queue.head->live = 1;
@@ -1039,9 +1056,33 @@ static void test_dense_damage(void **state)
     DAMAGED(0);
     lane->passed_tag = 1;
     DAMAGED(27);
+    lane->passed_tag = 2;
+    llamatch_lane_tags(lane)[0] = LLAMATCH_ANY_TAG;
+    DAMAGED(27);
+    lane->passed_tag = -2;
+    DAMAGED(0);
+    llamatch_lane_tags(lane)[0] = 1;
+    lane->count = 1;
+    lane->rear = 2; /* without a rear there is no gap */
+    DAMAGED(23);
     lane->front = 0;
+    lane->rear = 1; /* nor without a front */
+    DAMAGED(23);
     lane->gap = 0;
+    lane->count = UINT32_MAX;
+    lane->rear = 3;
+    DAMAGED(23);
+    lane->count = 2;
     lane->rear = 0;
+    lane->cursor = lane->queue.head;
+    DAMAGED(26);
+    lane->cursor = NULL;
+    DAMAGED(0);
+    lane->queue.head = NULL;
+    lane->queue.tail = NULL;
+    DAMAGED(22);
+    lane->queue.head = node;
+    lane->queue.tail = node;
     DAMAGED(0);
     llamatch_engine_set_kind(&f.engine, LLAMATCH_LLA);
     lane->rear = 0;
@@ -1084,8 +1125,447 @@ static void test_burst(void **state)
     assert_int_equal(0, llamatch_engine_verify(&f.engine));
     lane->fresh = 0;
     assert_int_equal(26, llamatch_engine_verify(&f.engine));
+    lane->fresh = UINT64_MAX;
+    lane->cursor_word = 0;
+    assert_int_equal(0, llamatch_engine_verify(&f.engine));
+    lane->cursor = lane->queue.tail;
+    assert_int_equal(26, llamatch_engine_verify(&f.engine));
     lane->cursor = NULL;
     end(&f);
+}
+
+/* Every number of entries, and every number of them taken from the front, becomes a queue. */
+static void test_dense_to_queue(void **state)
+{
+    (void) state;
+    for (int count = 1; count <= LLAMATCH_DENSE_MAX; ++count) {
+        for (int taken = 0; taken < count; taken += 1 + taken / 3) {
+            for (int others = 0; others < 2; ++others) { /* one that is passed, too */
+                fixture_t f;
+
+                begin(&f, 128, LLAMATCH_AUTO, LLAMATCH_DENSE_MAX);
+                for (int i = 0; i < count; ++i) {
+                    arrive(&f, 0, (i < others) ? 2 : 1, i);
+                }
+                for (int i = others; i < taken; ++i) {
+                    assert_ptr_equal(ITEM(i), receive(&f, 0, 1));
+                }
+                llamatch_engine_set_kind(&f.engine, LLAMATCH_LLA);
+                assert_int_equal(0, llamatch_engine_verify(&f.engine));
+                for (int i = (taken < others) ? others : taken; i < count; ++i) {
+                    assert_ptr_equal(ITEM(i), receive(&f, 0, 1));
+                }
+                assert_null(receive(&f, 0, 1));
+                end(&f);
+            }
+        }
+    }
+}
+
+/* A lane that is full and has more than half of its entries is not dense any more, and is again
+ * when a quarter of an array is left, not before; its array stays when it is empty. */
+static void test_dense_again(void **state)
+{
+    enum { ENTRIES = 128, FEW = ENTRIES / 4 };
+    fixture_t f;
+    const llamatch_lane_t *lane = &f.peers[0].unexpected;
+    int visited = 0;
+
+    (void) state;
+    begin(&f, ENTRIES, LLAMATCH_AUTO, LLAMATCH_DENSE_MAX);
+    for (int i = 0; i < LLAMATCH_DENSE_MAX; ++i) {
+        arrive(&f, 0, i, i);
+    }
+    assert_ptr_equal(ITEM(0), receive(&f, 0, 0));
+    assert_true(llamatch_lane_is_dense(lane));
+    arrive(&f, 0, LLAMATCH_DENSE_MAX, LLAMATCH_DENSE_MAX);
+    assert_false(llamatch_lane_is_dense(lane));
+    arrive(&f, 0, 1000, 1000);
+    assert_ptr_equal(ITEM(1000), receive(&f, 0, 1000));
+    for (int i = 1; i <= LLAMATCH_DENSE_MAX; ++i) {
+        assert_int_equal(lane->count <= FEW, llamatch_lane_is_dense(lane));
+        assert_ptr_equal(ITEM(i), receive(&f, 0, i));
+    }
+    assert_true(llamatch_lane_is_dense(lane));
+    assert_non_null(lane->queue.head);
+    /* A walk needs the queue for a moment. */
+    arrive(&f, 0, -2, 0);
+    assert_int_equal(0, llamatch_engine_walk_unexpected(&f.engine, user_tags, &visited));
+    assert_int_equal(1, visited);
+    assert_true(llamatch_lane_is_dense(lane));
+    end(&f);
+}
+
+/* A lane is not dense while it has more entries than a dense one may have, also in one array. */
+static void test_not_dense_yet(void **state)
+{
+    enum { MOST = 8, ALL = 40 };
+    fixture_t f;
+
+    (void) state;
+    begin(&f, 128, LLAMATCH_AUTO, MOST);
+    llamatch_engine_set_kind(&f.engine, LLAMATCH_LLA);
+    for (int i = 0; i < ALL; ++i) {
+        arrive(&f, 0, i, i);
+    }
+    llamatch_engine_set_kind(&f.engine, LLAMATCH_AUTO);
+    for (int i = 0; i < ALL; ++i) {
+        assert_ptr_equal(ITEM(i), receive(&f, 0, i));
+        assert_int_equal(0, llamatch_engine_verify(&f.engine));
+        assert_int_equal(f.peers[0].unexpected.count <= MOST,
+                         llamatch_lane_is_dense(&f.peers[0].unexpected));
+    }
+    end(&f);
+}
+
+/* In a dense lane, too: messages do not have the tag ANY_TAG, and a receive for any tag is found
+ * wherever it is, by user's tags only. */
+static void test_dense_any_tag(void **state)
+{
+    (void) state;
+    for (int at = 0; at < LLAMATCH_DENSE_MAX; ++at) {
+        fixture_t f;
+
+        begin(&f, 128, LLAMATCH_AUTO, LLAMATCH_DENSE_MAX);
+        for (int i = 0; i < LLAMATCH_DENSE_MAX; ++i) {
+            post(&f, 0, (i == at) ? LLAMATCH_ANY_TAG : 10 + i, i);
+            arrive(&f, 0, (i == at) ? 5 : -10 - i, i);
+        }
+        assert_int_equal(LLAMATCH_ERR_ARGUMENT,
+                         llamatch_engine_arrive(&f.engine, &f.peers[0], LLAMATCH_ANY_TAG, ITEM(0)));
+        assert_int_equal(LLAMATCH_ERR_ARGUMENT,
+                         llamatch_engine_arrive(&f.engine, &f.peers[1], LLAMATCH_ANY_TAG, ITEM(0)));
+        assert_null(match(&f, 0, -10));
+        assert_ptr_equal(ITEM(at), match(&f, 0, 5));
+        assert_null(match(&f, 0, 5));
+        assert_ptr_equal(ITEM(at), receive(&f, 0, LLAMATCH_ANY_TAG));
+        assert_null(receive(&f, 0, LLAMATCH_ANY_TAG));
+        end(&f);
+    }
+    {
+        fixture_t f;
+
+        begin(&f, 128, LLAMATCH_AUTO, LLAMATCH_DENSE_MAX);
+        arrive(&f, 0, 1, 1); /* there is room */
+        assert_int_equal(LLAMATCH_ERR_ARGUMENT,
+                         llamatch_engine_arrive(&f.engine, &f.peers[0], LLAMATCH_ANY_TAG, ITEM(0)));
+        end(&f);
+    }
+}
+
+/* Cancelled at every place of a lane with a gap, one after the other, from each of them on: the
+ * others stay in order. */
+static void test_gap_cancels(void **state)
+{
+    enum { FRONT = 5, ALL = 12 }; /* the first of the rear is taken */
+
+    (void) state;
+    for (int first = 0; first < ALL; ++first) {
+        for (int cancels = 1; cancels <= ALL; ++cancels) {
+            bool there[ALL];
+            fixture_t f;
+
+            begin(&f, 32, LLAMATCH_AUTO, 64);
+            for (int i = 0; i < ALL; ++i) {
+                there[i] = FRONT != i;
+                post(&f, 0, (i < FRONT) ? 10 + i : 1, i);
+            }
+            assert_ptr_equal(ITEM(FRONT), match(&f, 0, 1));
+            assert_int_equal(FRONT, f.peers[0].posted.front);
+            for (int i = 0; i < cancels; ++i) {
+                int item = (first + i) % ALL;
+
+                assert_int_equal(there[item] ? LLAMATCH_OK : LLAMATCH_NOT_FOUND,
+                                 (0 < f.engine.num_posted) ? cancel(&f, 0, item)
+                                                           : LLAMATCH_NOT_FOUND);
+                there[item] = false;
+                assert_int_equal(0, llamatch_engine_verify(&f.engine));
+            }
+            for (int i = ALL - 1; 0 <= i; --i) { /* the front first, and the last of it first */
+                if (there[i] && i < FRONT) {
+                    assert_ptr_equal(ITEM(i), match(&f, 0, 10 + i));
+                }
+            }
+            for (int i = FRONT; i < ALL; ++i) {
+                if (there[i]) {
+                    assert_ptr_equal(ITEM(i), match(&f, 0, 1));
+                }
+            }
+            assert_int_equal(0, f.engine.num_posted);
+            end(&f);
+        }
+    }
+}
+
+/* Dense lanes are merged as queues are, also when a search before has passed some of both. */
+static void test_merge_dense(void **state)
+{
+    enum { ALL = 24 };
+
+    (void) state;
+    for (int passed = 0; passed <= ALL; passed += 3) {
+        for (int wild_at = 0; wild_at < ALL; ++wild_at) {
+            for (int specific_at = 0; specific_at < ALL; ++specific_at) {
+                fixture_t f;
+                void *wild = ITEM(100 + wild_at), *specific = ITEM(200 + specific_at);
+                bool wild_first = wild_at <= specific_at;
+
+                begin(&f, 128, LLAMATCH_AUTO, LLAMATCH_DENSE_MAX);
+                for (int i = 0; i < ALL; ++i) {
+                    if (passed == i) {
+                        assert_null(match(&f, 2, 7));
+                    }
+                    post(&f, ANY, i == wild_at ? 1 : 1000 + i, 100 + i);
+                    post(&f, 2, i == specific_at ? 1 : 2000 + i, 200 + i);
+                }
+                assert_ptr_equal(wild_first ? wild : specific, match(&f, 2, 1));
+                assert_ptr_equal(wild_first ? specific : wild, match(&f, 2, 1));
+                assert_null(match(&f, 2, 1));
+                end(&f);
+            }
+        }
+    }
+}
+
+/* What has been passed by a search for one tag is found by one for another, and in order. */
+static void test_gap_and_other_tags(void **state)
+{
+    fixture_t f;
+
+    (void) state;
+    begin(&f, 32, LLAMATCH_AUTO, 64);
+    for (int i = 0; i < 6; ++i) {
+        arrive(&f, 0, 1 + i % 2, i);
+        post(&f, 0, 1 + i % 2, i);
+    }
+    assert_ptr_equal(ITEM(1), receive(&f, 0, 2));
+    assert_ptr_equal(ITEM(1), match(&f, 0, 2));
+    for (int i = 0; i < 6; i += 2) { /* now the rear begins with tag 1 */
+        assert_ptr_equal(ITEM(i), receive(&f, 0, 1));
+        assert_ptr_equal(ITEM(i), match(&f, 0, 1));
+        assert_int_equal(0, llamatch_engine_verify(&f.engine));
+    }
+    assert_ptr_equal(ITEM(3), receive(&f, ANY, 2));
+    assert_ptr_equal(ITEM(3), match(&f, 0, 2));
+    end(&f);
+}
+
+static uint64_t posted_depth(const fixture_t *f)
+{
+    llamatch_stats_t posted, unexpected;
+
+    llamatch_engine_stats(&f->engine, &posted, &unexpected);
+    return posted.depth_sum;
+}
+
+static uint64_t unexpected_depth(const fixture_t *f)
+{
+    llamatch_stats_t posted, unexpected;
+
+    llamatch_engine_stats(&f->engine, &posted, &unexpected);
+    return unexpected.depth_sum;
+}
+
+/* What is looked at, and counted: of two lanes no more than is needed, of the front nothing again,
+ * wherever in a word the rear begins. */
+static void test_depths(void **state)
+{
+    enum { OTHERS = 70, BURST = 50 };
+    fixture_t f;
+
+    (void) state;
+    begin(&f, 128, LLAMATCH_AUTO, LLAMATCH_DENSE_MAX);
+    for (int i = 0; i < 20; ++i) {
+        post(&f, 0, i, i);
+    }
+    assert_ptr_equal(ITEM(12), match(&f, 0, 12));
+    assert_int_equal(13, posted_depth(&f));
+    end(&f);
+
+    begin(&f, 128, LLAMATCH_AUTO, LLAMATCH_DENSE_MAX);
+    post(&f, ANY, 9, 0);
+    post(&f, 0, 2, 1);
+    assert_ptr_equal(ITEM(1), match(&f, 0, 2)); /* the other one is older */
+    assert_int_equal(2, posted_depth(&f));
+    end(&f);
+
+    begin(&f, 128, LLAMATCH_AUTO, LLAMATCH_DENSE_MAX);
+    post(&f, ANY, 1, 0);
+    post(&f, 0, 2, 1);
+    post(&f, 0, 2, 2);
+    assert_ptr_equal(ITEM(0), match(&f, 0, 1)); /* all for the source are newer */
+    assert_int_equal(1, posted_depth(&f));
+    post(&f, ANY, 2, 3);
+    post(&f, ANY, 3, 4);
+    assert_ptr_equal(ITEM(1), match(&f, 0, 2));
+    assert_int_equal(2, posted_depth(&f));
+    assert_ptr_equal(ITEM(4), match(&f, 0, 3)); /* behind one of each lane */
+    assert_int_equal(5, posted_depth(&f));
+    end(&f);
+
+    begin(&f, 128, LLAMATCH_AUTO, LLAMATCH_DENSE_MAX);
+    for (int i = 0; i < 40; ++i) {
+        arrive(&f, 0, (i < 20) ? 10 + i : i % 2, i);
+    }
+    for (int i = 21; i < 40; i += 2) {
+        assert_ptr_equal(ITEM(i), receive(&f, 0, 1));
+    }
+    assert_int_equal(20 + 20, unexpected_depth(&f));
+    end(&f);
+
+    /* The same in a queue that is not dense. */
+    begin(&f, 128, LLAMATCH_AUTO, LLAMATCH_DENSE_MAX);
+    for (int i = 0; i < OTHERS + BURST; ++i) {
+        arrive(&f, 0, (i < OTHERS) ? 10 + i : 1, i);
+    }
+    for (int i = OTHERS; i < OTHERS + BURST; ++i) {
+        assert_ptr_equal(ITEM(i), receive(&f, 0, 1));
+    }
+    assert_int_equal(OTHERS + BURST, unexpected_depth(&f));
+    end(&f);
+
+    /* And behind few. */
+    begin(&f, 128, LLAMATCH_AUTO, LLAMATCH_DENSE_MAX);
+    for (int i = 0; i < 3 + 2 * BURST; ++i) {
+        arrive(&f, 0, (i < 3) ? 10 + i : 1, i);
+    }
+    for (int i = 3; i < 3 + BURST; ++i) {
+        assert_ptr_equal(ITEM(i), receive(&f, 0, 1));
+    }
+    assert_int_equal(3 + BURST, unexpected_depth(&f));
+    end(&f);
+}
+
+/* Messages that are searched deeply get an index. When it comes back with a message, nobody goes on
+ * where the last search without it has ended. */
+static void test_index_of_messages(void **state)
+{
+    enum { MANY = 400, FEW = 16, BURST = 20 };
+    fixture_t f;
+    llamatch_lane_t *lane = &f.peers[0].unexpected;
+    int next = 1000;
+
+    (void) state;
+    begin(&f, 32, LLAMATCH_AUTO, 4 * FEW);
+    for (int i = 0; i < MANY; ++i) {
+        arrive(&f, 0, i, i);
+    }
+    for (int i = MANY - 1; FEW <= i; --i) {
+        assert_ptr_equal(ITEM(i), receive(&f, 0, i));
+        if (MANY / 2 == i) {
+            assert_non_null(lane->queue.index);
+        }
+    }
+    assert_null(lane->queue.index);
+    for (int i = 0; i < BURST; ++i) {
+        arrive(&f, 0, 500, next + i);
+    }
+    assert_ptr_equal(ITEM(next), receive(&f, 0, 500));
+    assert_non_null(lane->cursor);
+    for (int i = BURST; NULL == lane->queue.index; ++i) {
+        assert_in_range(i, 0, 4 * FEW);
+        arrive(&f, 0, 500, next + i);
+    }
+    assert_null(lane->cursor);
+    while (FEW < lane->count) {
+        ++next;
+        assert_ptr_equal(ITEM(next), receive(&f, (0 == next % 2) ? ANY : 0, 500));
+        assert_int_equal(0, llamatch_engine_verify(&f.engine));
+    }
+    assert_null(receive(&f, 0, 500));
+    end(&f);
+}
+
+/* The place where the last search has ended is in the second word of an array, all from the first
+ * word on is taken, and the places are used again. Received from the source, and from any while
+ * another one has messages. */
+static void test_burst_in_second_word(void **state)
+{
+    enum { LIBRARY = 60, OTHERS = 11, BURST = 29 };
+    static const int32_t sources[] = {0, ANY};
+
+    (void) state;
+    for (int s = 0; s < 2; ++s) {
+        fixture_t f;
+        int32_t source = sources[s];
+        int next = 0;
+
+        begin(&f, 128, LLAMATCH_AUTO, LLAMATCH_DENSE_MAX);
+        arrive(&f, 1, -11, 1000);
+        for (; next < LIBRARY + OTHERS + BURST; ++next) {
+            arrive(&f, 0, (next < LIBRARY) ? -10 : (next < LIBRARY + OTHERS) ? 3 : 1, next);
+        }
+        assert_ptr_equal(ITEM(LIBRARY + OTHERS), receive(&f, source, 1));
+        assert_int_equal(1, f.peers[0].unexpected.cursor_word);
+        for (int i = LIBRARY; i < LIBRARY + OTHERS; ++i) {
+            assert_ptr_equal(ITEM(i), receive(&f, source, LLAMATCH_ANY_TAG));
+        }
+        for (int i = LIBRARY + OTHERS + 1; i < next; ++i) {
+            assert_ptr_equal(ITEM(i), receive(&f, source, 1));
+            assert_int_equal(0, llamatch_engine_verify(&f.engine));
+        }
+        for (int i = 0; i < 12; ++i) {
+            arrive(&f, 0, (0 == i || 11 == i) ? 1 : 3, next + i);
+        }
+        assert_int_equal(0, llamatch_engine_verify(&f.engine));
+        assert_ptr_equal(ITEM(next), receive(&f, source, 1));
+        assert_ptr_equal(ITEM(next + 11), receive(&f, source, 1));
+        assert_null(receive(&f, source, 1));
+        end(&f);
+    }
+}
+
+/* One entry is left of an array, at every place of it; the next array is full of the same tag. */
+static void test_last_of_array(void **state)
+{
+    enum { ENTRIES = 128 };
+
+    (void) state;
+    for (int at = 0; at < ENTRIES; ++at) {
+        fixture_t f;
+
+        begin(&f, ENTRIES, LLAMATCH_AUTO, LLAMATCH_DENSE_MAX);
+        for (int i = 0; i < 2 * ENTRIES; ++i) {
+            int32_t tag = (i < at) ? 2 : (at < i && i < ENTRIES) ? 3 : 1;
+
+            arrive(&f, 0, tag, i);
+            post(&f, 0, tag, i);
+        }
+        for (int i = 0; i < ENTRIES; ++i) {
+            if (at != i) {
+                assert_ptr_equal(ITEM(i), receive(&f, 0, (i < at) ? 2 : 3));
+                assert_ptr_equal(ITEM(i), match(&f, 0, (i < at) ? 2 : 3));
+            }
+        }
+        assert_int_equal(0, llamatch_engine_verify(&f.engine));
+        assert_ptr_equal(ITEM(at), receive(&f, 0, 1));
+        assert_ptr_equal(ITEM(at), match(&f, 0, 1));
+        assert_ptr_equal(ITEM(ENTRIES), receive(&f, 0, 1));
+        assert_ptr_equal(ITEM(ENTRIES), match(&f, 0, 1));
+        end(&f);
+    }
+}
+
+/* Receives for a source and for any source with the same tag, one of them in a queue that is not
+ * dense: the older ones are matched first. */
+static void test_long_and_wild(void **state)
+{
+    fixture_t f;
+
+    (void) state;
+    for (int wild = 0; wild < 2; ++wild) {
+        begin(&f, 128, LLAMATCH_AUTO, LLAMATCH_DENSE_MAX);
+        for (int i = 0; i <= LLAMATCH_DENSE_MAX; ++i) {
+            post(&f, wild ? ANY : 0, 0, i);
+        }
+        post(&f, wild ? 0 : ANY, 0, 200);
+        for (int i = 0; i <= LLAMATCH_DENSE_MAX; ++i) {
+            assert_ptr_equal(ITEM(i), match(&f, 0, 0));
+            assert_int_equal(0, llamatch_engine_verify(&f.engine));
+        }
+        assert_ptr_equal(ITEM(200), match(&f, 0, 0));
+        end(&f);
+    }
 }
 
 /* The front that a gap has moved on leaves copies of its entries behind, 64 places before them: an
@@ -1646,7 +2126,7 @@ static void world_begin(world_t *w, uint64_t seed, uint32_t variant)
         config.kind = (llamatch_kind_t) (v / 9 % LLAMATCH_NUM_KINDS);
         config.find = paths[v / 36 % num_paths].find;
         config.moved = thing_moved;
-        config.index_above = (0 == v % 2) ? 8 : 64;
+        config.index_above = (uint32_t[]){8, 64, LLAMATCH_DENSE_MAX, 8}[v % 4];
         assert_int_equal(LLAMATCH_OK, llamatch_engine_init(&c->engine, &config));
         c->entries = config.entries;
         c->kind = config.kind;
@@ -1747,6 +2227,18 @@ int main(void)
         cmocka_unit_test(test_gap_of_receives),
         cmocka_unit_test(test_dense_and_kinds),
         cmocka_unit_test(test_burst),
+        cmocka_unit_test(test_dense_to_queue),
+        cmocka_unit_test(test_dense_again),
+        cmocka_unit_test(test_not_dense_yet),
+        cmocka_unit_test(test_dense_any_tag),
+        cmocka_unit_test(test_gap_cancels),
+        cmocka_unit_test(test_merge_dense),
+        cmocka_unit_test(test_gap_and_other_tags),
+        cmocka_unit_test(test_depths),
+        cmocka_unit_test(test_index_of_messages),
+        cmocka_unit_test(test_burst_in_second_word),
+        cmocka_unit_test(test_last_of_array),
+        cmocka_unit_test(test_long_and_wild),
         cmocka_unit_test(test_index_after_gap),
         cmocka_unit_test(test_index_after_gap_of_receives),
         cmocka_unit_test(test_index_after_cancels),
