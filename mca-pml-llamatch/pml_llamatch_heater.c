@@ -136,7 +136,9 @@ static void choose(llamatch_cores_choice_t *choice)
                                     .has_cldemote = llamatch_cores_has_cldemote()};
 
     memset(choice, 0, sizeof(*choice));
-    if (NULL == mine || NULL == used) {
+    if (NULL == mine) {
+        choice->reason = LLAMATCH_CORES_NO_TOPOLOGY;
+    } else if (NULL == used) {
         choice->reason = LLAMATCH_CORES_NO_MEMORY;
     } else {
         if (!BOUND_BY_LAUNCHER) {

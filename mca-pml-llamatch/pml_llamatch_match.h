@@ -131,23 +131,6 @@ static inline void custom_match_umq_append(custom_match_prq *prq, llamatch_peer_
     }
 }
 
-/** custom_match_umq_match for a peer that has messages. */
-static inline llamatch_message_t custom_match_umq_match_some(custom_match_prq *prq,
-                                                             llamatch_peer_t *peer,
-                                                             const mca_pml_base_request_t *request)
-{
-    if (OPAL_UNLIKELY(MCA_PML_REQUEST_IPROBE == request->req_type
-                      || MCA_PML_REQUEST_PROBE == request->req_type)) {
-        llamatch_hold_t hold = {.peer = peer};
-        llamatch_message_t message;
-
-        message.item = llamatch_engine_search(&prq->engine, peer, request->req_tag, &hold);
-        message.peer = hold.peer;
-        return message;
-    }
-    return llamatch_engine_receive(&prq->engine, peer, request->req_tag);
-}
-
 /**
  * The first message that a request matches. Probes leave it there; receives, and probes that hold
  * their message, remove it.
@@ -161,7 +144,11 @@ custom_match_umq_match(custom_match_prq *prq, llamatch_peer_t *peer,
     if (!llamatch_engine_has_messages(&prq->engine, peer)) {
         return (llamatch_message_t){NULL, peer};
     }
-    return custom_match_umq_match_some(prq, peer, request);
+    if (OPAL_UNLIKELY(MCA_PML_REQUEST_IPROBE == request->req_type
+                      || MCA_PML_REQUEST_PROBE == request->req_type)) {
+        return llamatch_engine_probe(&prq->engine, peer, request->req_tag);
+    }
+    return llamatch_engine_receive(&prq->engine, peer, request->req_tag);
 }
 
 static inline bool custom_match_dump_entry(void *context, int32_t tag, void *item)

@@ -28,6 +28,8 @@ static const char *const reason_texts[] = {
         "core of the same socket free.",
     [LLAMATCH_CORES_NO_SUCH_PU] = "This machine has no processor of the number that was given.",
     [LLAMATCH_CORES_NOT_ALLOWED] = "This process may not use the processor that was given.",
+    [LLAMATCH_CORES_NO_TOPOLOGY] =
+        "hwloc does not tell which processors there are, or which of them this process may use.",
     [LLAMATCH_CORES_NO_MEMORY] = "There is not enough memory to look for a processor.",
 };
 

@@ -720,6 +720,17 @@ void *llamatch_engine_search(llamatch_engine_t *engine, llamatch_peer_t *peer, i
     return hold->item;
 }
 
+llamatch_message_t llamatch_engine_probe(llamatch_engine_t *engine, llamatch_peer_t *peer,
+                                         int32_t tag)
+{
+    llamatch_hold_t hold = {.peer = peer};
+    llamatch_message_t message;
+
+    message.item = llamatch_engine_search(engine, peer, tag, &hold);
+    message.peer = hold.peer;
+    return message;
+}
+
 void llamatch_engine_take(llamatch_engine_t *engine, const llamatch_hold_t *hold)
 {
     llamatch_peer_t *peer = hold->peer;

@@ -241,10 +241,13 @@ static inline bool llamatch_engine_has_messages(const llamatch_engine_t *engine,
 static inline llamatch_message_t llamatch_engine_receive(llamatch_engine_t *engine,
                                                          llamatch_peer_t *peer, int32_t tag);
 
+/** Find the same message and leave it there: a second probe, or a receive, finds it again. */
+llamatch_message_t llamatch_engine_probe(llamatch_engine_t *engine, llamatch_peer_t *peer,
+                                         int32_t tag);
+
 /**
- * Find the same message and leave it there: a second search with the same arguments finds it again.
+ * The same, for llamatch_engine_take.
  *
- * @param peer  NULL for any source
  * @return the message (also hold->item), or NULL
  */
 void *llamatch_engine_search(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
