@@ -750,15 +750,17 @@ void llamatch_engine_take(llamatch_engine_t *engine, const llamatch_hold_t *hold
     }
 }
 
-/* A message of a long queue without index. */
-static llamatch_message_t receive_long(llamatch_engine_t *engine, llamatch_peer_t *peer,
+/* Receive from a peer whose messages have no index. */
+static llamatch_message_t receive_from(llamatch_engine_t *engine, llamatch_peer_t *peer,
                                        int32_t tag)
 {
     const llamatch_shape_t *shape = &engine->unexpected_shape;
     llamatch_lane_t *lane = &peer->unexpected;
+    bool dense = llamatch_lane_is_dense(lane);
     llamatch_message_t message = {NULL, peer};
     uint64_t examined = 0;
-    llamatch_pos_t pos = first_message(engine, lane, tag, &examined);
+    llamatch_pos_t pos = dense ? first_dense(lane, shape, llamatch_key_of_receive(tag), &examined)
+                               : first_message(engine, lane, tag, &examined);
 
     count_depth(&engine->unexpected, examined);
     if (NULL == pos.node) {
@@ -766,9 +768,15 @@ static llamatch_message_t receive_long(llamatch_engine_t *engine, llamatch_peer_
     } else {
         message.item = llamatch_node_slots(shape, pos.node)[pos.index].item;
         llamatch_set_length(&engine->num_unexpected, engine->num_unexpected - 1);
-        llamatch_lane_remove(lane, shape, pos);
+        if (dense) {
+            llamatch_lane_pull_rear(lane, shape);
+        } else {
+            llamatch_lane_remove(lane, shape, pos);
+        }
     }
-    count_effort_of_messages(engine, lane, tag, examined);
+    if (!dense) {
+        count_effort_of_messages(engine, lane, tag, examined);
+    }
     return message;
 }
 
@@ -778,9 +786,8 @@ llamatch_message_t llamatch_engine_receive_rest(llamatch_engine_t *engine, llama
     llamatch_message_t message = {NULL, peer};
     llamatch_hold_t hold;
 
-    if (NULL != peer && !llamatch_lane_is_dense(&peer->unexpected)
-        && NULL == peer->unexpected.queue.index) {
-        return receive_long(engine, peer, tag);
+    if (NULL != peer && NULL == peer->unexpected.queue.index) {
+        return receive_from(engine, peer, tag);
     }
     message.item = llamatch_engine_search(engine, peer, tag, &hold);
     if (NULL != message.item) {
