@@ -137,6 +137,25 @@ static inline bool user_tags(void *context, int32_t tag, void *item)
     return 0 <= tag;
 }
 
+/* One receive for any source and one for source 2; those numbered wild_at and specific_at are for
+ * tag 1, all others for tags of their own. */
+static inline void post_both(fixture_t *f, int i, int wild_at, int specific_at)
+{
+    post(f, ANY, i == wild_at ? 1 : 1000 + i, 100 + i);
+    post(f, 2, i == specific_at ? 1 : 2000 + i, 200 + i);
+}
+
+/* The two for tag 1 are matched in the order in which they were posted, and no other is. */
+static inline void match_both(fixture_t *f, int wild_at, int specific_at)
+{
+    void *wild = ITEM(100 + wild_at), *specific = ITEM(200 + specific_at);
+    bool wild_first = wild_at <= specific_at;
+
+    assert_ptr_equal(wild_first ? wild : specific, match(f, 2, 1));
+    assert_ptr_equal(wild_first ? specific : wild, match(f, 2, 1));
+    assert_null(match(f, 2, 1));
+}
+
 /* What holds for each kind. */
 #define EACH_KIND(kind) \
     for (llamatch_kind_t kind = LLAMATCH_AUTO; kind < LLAMATCH_NUM_KINDS; ++kind)

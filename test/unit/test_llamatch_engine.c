@@ -57,17 +57,12 @@ static void test_merge_depths(void **state)
         for (int wild_at = 0; wild_at <= 40; wild_at += 5) {
             for (int specific_at = 0; specific_at <= 40; specific_at += 4) {
                 fixture_t f;
-                void *wild = ITEM(100 + wild_at), *specific = ITEM(200 + specific_at);
-                bool wild_first = wild_at <= specific_at;
 
                 begin(&f, 4, kind, 8);
                 for (int i = 0; i <= 40; ++i) {
-                    post(&f, ANY, i == wild_at ? 1 : 1000 + i, 100 + i);
-                    post(&f, 2, i == specific_at ? 1 : 2000 + i, 200 + i);
+                    post_both(&f, i, wild_at, specific_at);
                 }
-                assert_ptr_equal(wild_first ? wild : specific, match(&f, 2, 1));
-                assert_ptr_equal(wild_first ? specific : wild, match(&f, 2, 1));
-                assert_null(match(&f, 2, 1));
+                match_both(&f, wild_at, specific_at);
                 end(&f);
             }
         }

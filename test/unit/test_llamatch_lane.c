@@ -546,20 +546,15 @@ static void test_merge_dense(void **state)
         for (int wild_at = 0; wild_at < ALL; ++wild_at) {
             for (int specific_at = 0; specific_at < ALL; ++specific_at) {
                 fixture_t f;
-                void *wild = ITEM(100 + wild_at), *specific = ITEM(200 + specific_at);
-                bool wild_first = wild_at <= specific_at;
 
                 begin(&f, 128, LLAMATCH_AUTO, LLAMATCH_DENSE_MAX);
                 for (int i = 0; i < ALL; ++i) {
                     if (passed == i) {
                         assert_null(match(&f, 2, 7));
                     }
-                    post(&f, ANY, i == wild_at ? 1 : 1000 + i, 100 + i);
-                    post(&f, 2, i == specific_at ? 1 : 2000 + i, 200 + i);
+                    post_both(&f, i, wild_at, specific_at);
                 }
-                assert_ptr_equal(wild_first ? wild : specific, match(&f, 2, 1));
-                assert_ptr_equal(wild_first ? specific : wild, match(&f, 2, 1));
-                assert_null(match(&f, 2, 1));
+                match_both(&f, wild_at, specific_at);
                 end(&f);
             }
         }
