@@ -302,6 +302,19 @@ dsc_sha256()
         on && $3 == f { print $1; exit }'
 }
 
+# patches_for RELEASE SERIES: the patches of the file SERIES that RELEASE needs. What stands
+# behind a patch says which one no longer does: "NAME # before 5.0.8"; quilt takes it for a comment.
+patches_for()
+{
+    local name comment before
+    while read -r name comment; do
+        case $name in '' | '#'*) continue ;; esac
+        before=${comment#'# before '}
+        [ -n "$comment" ] && [ "$(printf '%s\n' "$before" "$1" | sort -V | head -n 1)" = "$before" ] ||
+            printf '%s\n' "$name"
+    done <"$2"
+}
+
 # unpack_source TARBALL: has the tarball unpacked in the cache and prints the
 # folder.  All or nothing: the folder appears when it is complete.
 unpack_source()

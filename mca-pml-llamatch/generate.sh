@@ -5,7 +5,8 @@
 #
 # Makes pml/llamatch's sources from the pml/ob1 of an Open MPI source tree: renames ob1 to
 # llamatch in file names and contents, applies the fixes of ob1 that the tree does not have (those
-# of ../ompi-patches/<series> and patches/<series>-*.patch, renamed in the same way), then
+# of ../ompi-patches/<series>, as far as its file series says that this release needs them, and
+# patches/<series>-*.patch, renamed in the same way), then
 # patches/<series>.patch, all without fuzz. Inside an Open MPI tree ../ompi-patches is not there:
 # such a tree is patched already. Writes:
 #
@@ -85,7 +86,10 @@ fi
 
 fixes=
 for file in "$here/../ompi-patches/$series"/*-pml-ob1-*.patch "$here/patches/$series"-*.patch; do
-    [ ! -f "$file" ] || fixes="$fixes${fixes:+
+    [ -f "$file" ] || continue
+    before=$(sed -n "s/^${file##*/} # before $series\\.//p" "${file%/*}/series" 2>/dev/null || :)
+    [ "$release" -lt "${before:-1000}" ] || continue
+    fixes="$fixes${fixes:+
 }$file"
 done
 

@@ -27,7 +27,9 @@ PATCHES = (
     "0013-pml-ob1-queue-lengths.patch",
     "0014-pml-ob1-extended-header.patch",
     "0015-pml-base-bsend-count.patch",
-    "0016-mpiext-cached.patch",
+    "0016-pml-ob1-pending-ack.patch",
+    "0017-mca-base-pvar-dump.patch",
+    "0018-mpiext-cached.patch",
 )
 
 # Folder of the tree -> place in Open MPI's
