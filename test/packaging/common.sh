@@ -26,10 +26,10 @@ check() {
     fi
 }
 
-# skip COUNT NAME REASON
+# skip NAME REASON
 skip() {
-    echo "SKIP $suite: $2: $3"
-    skipped=$((skipped + $1))
+    echo "SKIP $suite: $1: $2"
+    skipped=$((skipped + 1))
 }
 
 # summary: the last line of a test, and its exit code

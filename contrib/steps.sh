@@ -1,0 +1,202 @@
+# shellcheck shell=bash
+# Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The frame of contrib/check: steps, their results and their times.  To be sourced after lib.sh.
+
+logs='' skips='' # to be set: the directory for the output of the steps, the list of what may be skipped
+passed=0 failed=0 skipped=0
+group='' # the step of contrib/check --list that what runs belongs to
+declare -a rows=()
+
+# count PASSED FAILED SKIPPED
+count()
+{
+    passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
+}
+
+# cpu_seconds: sets $cpu to what this shell and its children have used until now.
+cpu_seconds()
+{
+    times >"$logs/.times" # no $(times): that would be another process
+    cpu=$(awk '{ for (i = 1; i <= 2; i++) { split($i, t, /[ms]/); sum += 60 * t[1] + t[2] } }
+        END { printf "%d", sum }' "$logs/.times")
+}
+
+# begin NAME, end: what takes time between them has a line in the table, and $passed, $failed and $skipped
+# have what it added.
+begin()
+{
+    cpu_seconds
+    begun=("$1" "$SECONDS" "$cpu" "$passed" "$failed" "$skipped")
+}
+
+end()
+{
+    cpu_seconds
+    rows+=("$group|${begun[0]}|$((SECONDS - begun[1]))|$((cpu - begun[2]))|$((passed - begun[3]))|$((failed - begun[4]))|$((skipped - begun[5]))")
+    printf -- '-- %s: %s\n' "${begun[0]}" "$(elapsed $((SECONDS - begun[1])))"
+}
+
+# step NAME COMMAND...: runs a test command, shows its output and adds up its last line "N passed,
+# N failed[, N skipped]".  A command that ends without such a line is one failure more, and so is each
+# line "SKIP TEST: REASON" that the list of skips does not allow, and a skip without such a line.
+step()
+{
+    local name=$1 log rc=0 line
+    shift
+    log=$logs/${name//[^A-Za-z0-9.]/-}.log
+    printf '\n== %s\n' "$name"
+    begin "$name"
+    "$@" 2>&1 9>&- | tee "$log" || rc=${PIPESTATUS[0]}
+    line=$(tail -n 1 "$log")
+    if [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed(,\ ([0-9]+)\ skipped)?$ ]]; then
+        count "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}" "${BASH_REMATCH[4]:-0}"
+        [ "$rc" -eq 0 ] || [ "${BASH_REMATCH[2]}" -gt 0 ] || count 0 1 0
+        judge_skips "$name" "$log" "${BASH_REMATCH[4]:-0}"
+    else
+        printf 'FAIL %s: ended with exit code %s and without a count (log: %s)\n' "$name" "$rc" "$log"
+        count 0 1 0
+    fi
+    end
+}
+
+# one NAME COMMAND...: a command whose exit code is the result.
+one()
+{
+    local name=$1
+    shift
+    if "$@"; then
+        printf 'PASS %s\n1 passed, 0 failed\n' "$name"
+    else
+        printf 'FAIL %s\n0 passed, 1 failed\n' "$name"
+        return 1
+    fi
+}
+
+# quietly COMMAND...: its output only when it fails.
+quietly()
+{
+    local out
+    out=$("$@" 2>&1) || { printf '%s\n' "$out" | tail -n 60; return 1; }
+}
+
+# --- What may be skipped ---------------------------------------------------------
+
+# judge_skips STEP LOG COUNT: skips that are not allowed are failures, named here.
+judge_skips()
+{
+    local name=$1 log=$2 count=$3 text seen=0
+    while IFS= read -r text; do
+        seen=$((seen + 1))
+        ! allowed_skip "$name" "$text" || continue
+        printf 'FAIL %s: not in the list of skips (%s): SKIP %s\n' "$name" "${skips##*/}" "$text"
+        count 0 1 -1
+    done < <(sed -n 's/^SKIP //p' "$log")
+    [ "$seen" -eq "$count" ] || {
+        printf 'FAIL %s: %s skipped, but %s lines say what and why\n' "$name" "$count" "$seen"
+        count 0 1 0
+    }
+}
+
+# read_skips: the lines of the list, "STEP | TEST | MACHINE | REASON", without comments.
+read_skips()
+{
+    sed -e '/^#/d' -e '/^[[:space:]]*$/d' "$skips"
+}
+
+# allowed_skip STEP TEXT: is "SKIP TEXT" of this step in the list, for a machine like this one?
+allowed_skip()
+{
+    local step=$1 text=$2 steps tests machine line word
+    while IFS= read -r line; do
+        IFS='|' read -r steps tests machine _ <<<"${line// | /|}"
+        # shellcheck disable=SC2053 # patterns
+        [[ $step == $steps && ($text == $tests || $text == $tests:\ *) ]] || continue
+        for word in $machine; do
+            machine_is "$word" || continue 2
+        done
+        return 0
+    done < <(read_skips)
+    return 1
+}
+
+# machine_is WORD: one word of the list's third column.
+machine_is()
+{
+    case $1 in
+    any) ;;
+    not-*) machine_words "${1#not-}" && ! machine_is "${1#not-}" ;;
+    no-*) machine_words "${1#no-}" && ! machine_is "${1#no-}" ;;
+    root) [ "$(id -u)" -eq 0 ] ;;
+    x86_64 | aarch64) [ "$(uname -m)" = "$1" ] ;;
+    debian-*) [ "$(. /etc/os-release && echo "$ID-${VERSION_ID:-${VERSION_CODENAME:-}}")" = "$1" ] ;;
+    mount-namespace) can_mount ;;
+    rdma) has_rdma ;;
+    *) return 1 ;;
+    esac
+}
+
+# machine_words WORD...: are all of them known?
+machine_words()
+{
+    local word
+    for word; do
+        case ${word#no*-} in
+        any | root | x86_64 | aarch64 | debian-?* | mount-namespace | rdma) ;;
+        *) return 1 ;;
+        esac
+    done
+}
+
+# can_mount: may this user, perhaps by sudo, mount file systems that nobody else sees?
+can_mount()
+{
+    local -a become=()
+    [ "$(id -u)" -eq 0 ] || become=(sudo -n)
+    "${become[@]}" unshare --mount --propagation private mount -t tmpfs none /mnt 2>/dev/null
+}
+
+# --- The end ------------------------------------------------------------------------
+
+# table: the steps in the order of their first part, each with its parts.
+table()
+{
+    [ ${#rows[@]} -eq 0 ] || printf '%s\n' "${rows[@]}" | awk -F '|' '
+        function clock(s) { return sprintf("%d:%02d", s / 60, s % 60) }
+        function row(name, n) {
+            printf "%-72s %8s %8s %7s %7s %8s\n", name, clock(n["time"]), clock(n["cpu"]), n["p"], n["f"], n["s"]
+        }
+        function part(i,  f, n) {
+            split(line[i], f, "|")
+            n["time"] = f[3]; n["cpu"] = f[4]; n["p"] = f[5]; n["f"] = f[6]; n["s"] = f[7]
+            row("  " f[2], n)
+        }
+        function add(group,  v) {
+            time[group] += $3; cpu[group] += $4; p[group] += $5; f[group] += $6; s[group] += $7
+        }
+        function whole(group,  n) {
+            n["time"] = time[group]; n["cpu"] = cpu[group]; n["p"] = p[group]; n["f"] = f[group]; n["s"] = s[group]
+            row(group, n)
+        }
+        { line[NR] = $0; of[NR] = $1; if (!($1 in time)) order[++groups] = $1; add($1); add("all") }
+        END {
+            printf "%-72s %8s %8s %7s %7s %8s\n", "step", "minutes", "CPU", "passed", "failed", "skipped"
+            for (g = 1; g <= groups; g++) {
+                whole(order[g])
+                for (i = 1; i <= NR; i++) if (of[i] == order[g]) part(i)
+            }
+            whole("all")
+        }'
+}
+
+# finish: the table and the last line, also when something that tests need could not be built.
+finish()
+{
+    local rc=$?
+    [ "$rc" -eq 0 ] || [ "$failed" -gt 0 ] || failed=1
+    printf '\n'
+    table
+    printf '\n%d passed, %d failed%s\n' "$passed" "$failed" "$([ "$skipped" -eq 0 ] || echo ", $skipped skipped")"
+    [ "$failed" -eq 0 ] || exit 1
+}
