@@ -9,13 +9,45 @@
 #   mpi_switches WHAT TRANSPORT RANKS [THREADS]  sets SWITCHES (mpirun arguments) and SWITCH_ENV
 #     TRANSPORT: shm, tcp, or an emulated network over shared memory (bench/net): aries, hdr;
 #     fails where that cannot be built, and SWITCHES is then of no use
+#     on nodes (mpi_on_nodes) there is one transport, nodes: shared memory inside a node, TCP between them
 #   mpi_no_yield                              changes SWITCHES
+#   mpi_on_nodes N FOLDER... -- ARGUMENT...   runs the calling script once more with its arguments, on the first of N nodes
+#                                             (test/nodes/nodes) that also see these folders; returns there
+#   mpi_scratch                               prints a new folder for programs and their files
 #   mpi_launch LIMIT DIR PROGRAM COMMAND...   runs it; sets nothing, returns its exit code, 124 when the limit passed
 # DIR receives stdout, stderr, and for a hang: stacks.
 
 mpi_die() {
     printf '%s: %s\n' "${0##*/}" "$*" >&2
     exit 2
+}
+
+mpi_nodes=$(cd "${BASH_SOURCE[0]%/*}/../nodes" && pwd)
+
+mpi_on_nodes() {
+    local n=$1 reason rc=0
+    local -a share=()
+    [[ -z ${LOCALITY_NODES:-} ]] || return 0
+    shift
+    while [[ $1 != -- ]]; do
+        [[ ! -d $1 ]] || share+=("--share=$(cd "$1" && pwd)")
+        shift
+    done
+    shift
+    reason=$("$mpi_nodes/nodes" with "$n" true 2>&1) || rc=$?
+    if ((rc == 77)); then
+        printf 'SKIP %s on %s nodes: %s\n0 passed, 0 failed, 1 skipped\n' "${0##*/}" "$n" "${reason//$'\n'/; }"
+        exit 0
+    fi
+    ((rc == 0)) || mpi_die "$reason"
+    exec "$mpi_nodes/nodes" "${share[@]}" with "$n" "$0" "$@"
+}
+
+# Where on nodes all see it.
+mpi_scratch() {
+    local folder=/tmp
+    [[ -z ${LOCALITY_NODES:-} ]] || folder=/tmp/nodes
+    mktemp -d "$folder/oltest.XXXXXX"
 }
 
 mpi_setup() {
@@ -47,6 +79,22 @@ mpi_setup() {
         MPI_ENV+=("${COMPONENT_ENV[@]}")
     fi
     MPI_WHERE=$where MPI_COMPONENTS=$components MPI_NETEM=''
+    [[ -z ${LOCALITY_NODES:-} ]] || mpi_need_spread
+}
+
+# Nothing that runs on nodes may pass with all its ranks on one.
+mpi_need_spread() {
+    local scratch names rc=0
+    read -r -a names <<<"$LOCALITY_NODES"
+    scratch=$(mpi_scratch) || exit 2
+    "$MPICC" -O2 "$mpi_nodes/spread.c" -o "$scratch/spread" || mpi_die "cannot build $mpi_nodes/spread.c with $MPICC"
+    mpi_switches none nodes $((2 * ${#names[@]}))
+    mpi_launch 60 "$scratch" "$scratch/spread" "$MPIRUN" "${SWITCHES[@]}" "$scratch/spread" "${#names[@]}" || rc=$?
+    if ((rc != 0)); then
+        cat "$scratch/stdout" "$scratch/stderr" >&2
+        mpi_die "Open MPI $MPI_VERSION does not spread ranks over the nodes $LOCALITY_NODES as it was told (exit code $rc)"
+    fi
+    rm -rf "$scratch"
 }
 
 # Where this Open MPI keeps NAME.
@@ -89,7 +137,7 @@ mpi_known_noise() {
     # UCX over TCP: processes close their endpoints in MPI_Finalize one after the other, and the slower ones find the
     # connection gone. Seen with plain osc/ucx of 4.1.4 and 5.0.7 (UCX 1.13.1), with more than two processes in every
     # second run; after the program's last call, harmless.
-    if [[ $1 == tcp ]]; then
+    if [[ $1 == tcp || $1 == nodes ]]; then
         echo 'UCX  (ERROR|WARN)  ?(req 0x[0-9a-f]+: error during flush|disconnect failed): Endpoint timeout'
     fi
 }
@@ -101,13 +149,32 @@ mpi_has() {
     [[ $'\n'$text == *$'\n'"mca:$1:$2:"* ]]
 }
 
+# Ranks in turn: also two ranks are on two nodes.
+mpi_node_switches() {
+    local node slots hosts='' names
+    read -r -a names <<<"$LOCALITY_NODES"
+    slots=$((($1 + ${#names[@]} - 1) / ${#names[@]}))
+    for node in "${names[@]}"; do
+        hosts+=${hosts:+,}$node:$slots
+    done
+    SWITCHES+=(--host "$hosts")
+    if [[ $MPI_SERIES == 4.* ]]; then
+        SWITCHES+=(--mca plm_rsh_agent "$mpi_nodes/rsh" --map-by node --oversubscribe)
+    else
+        SWITCHES+=(--prtemca plm_ssh_agent "$mpi_nodes/rsh" --map-by node:OVERSUBSCRIBE)
+    fi
+    [[ $MPI_WHERE == system ]] || SWITCHES+=(--prefix "$MPI_WHERE")
+}
+
 # WHAT: osc:NAME, pml:NAME, or both joined by "+"; "none": only what the machine needs.
 mpi_switches() {
     local what=$1 transport=$2 ranks=$3 threads=${4:-1} part pml=ob1 btl
     SWITCHES=(-np "$ranks" --bind-to none)
     SWITCH_ENV=()
     # Always: a core with two hardware threads is two processors to nproc and one slot to Open MPI.
-    if [[ $MPI_SERIES == 4.* ]]; then
+    if [[ -n ${LOCALITY_NODES:-} ]]; then
+        mpi_node_switches "$ranks"
+    elif [[ $MPI_SERIES == 4.* ]]; then
         SWITCHES+=(--oversubscribe)
     else
         SWITCHES+=(--map-by :OVERSUBSCRIBE)
@@ -133,6 +200,7 @@ mpi_switches() {
     case $transport in
     shm) SWITCH_ENV+=("UCX_TLS=posix,self") ;;
     tcp) SWITCH_ENV+=("UCX_TLS=tcp,self") btl=tcp ;;
+    nodes) SWITCH_ENV+=("UCX_TLS=posix,tcp,self") btl+=,tcp ;;
     aries | hdr) mpi_emulate "$what" "$transport" || return 1 ;;
     esac
     SWITCHES+=(--mca pml "$pml" --mca btl "$btl,self")
@@ -210,11 +278,12 @@ mpi_stacks() {
 }
 
 mpi_launch() {
-    local limit=$1 dir=$2 program=$3 pid rc=0 end
+    local limit=$1 dir=$2 program=$3 temporary=$2/tmp pid rc=0 end
     shift 3
     mkdir -p "$dir/tmp"
+    [[ -z ${LOCALITY_NODES:-} ]] || temporary=/tmp # each node's own
     # A background job of a script leads no process group, so setsid needs no fork: its pid is the session's id.
-    env "${MPI_ENV[@]}" "${SWITCH_ENV[@]}" TMPDIR="$dir/tmp" setsid "$@" \
+    env "${MPI_ENV[@]}" "${SWITCH_ENV[@]}" TMPDIR="$temporary" setsid "$@" \
         </dev/null >"$dir/stdout" 2>"$dir/stderr" &
     pid=$!
     # shellcheck disable=SC2064
