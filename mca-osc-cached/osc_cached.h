@@ -149,6 +149,10 @@ typedef struct ompi_osc_cached_window_t {
     bool everyone;
     /** operations were issued in this epoch that we did not count */
     bool untracked;
+    /** somebody looks at the counters: every call is counted */
+    bool counted;
+    /** our functions for operations and flushes are in the module's table */
+    bool installed;
     /** a window that can be cached: it has peers */
     bool cacheable;
     /** gets were passed through uncounted: a peer is loose */
@@ -209,21 +213,34 @@ bool ompi_osc_cached_is_asked_for(void);
 
 /* osc_cached_inner.c: the components under us */
 
+/** What osc_query and osc_select are told of a window. */
+typedef struct {
+    ompi_win_t *win;
+    void **base;
+    size_t size;
+    int disp_unit;
+    ompi_communicator_t *comm;
+    opal_info_t *info;
+    int flavor;
+} ompi_osc_cached_request_t;
+
 /** Find and initialise the components named by osc_cached_inner. */
 int ompi_osc_cached_inner_init(bool enable_progress_threads, bool enable_mpi_threads);
 void ompi_osc_cached_inner_finalize(void);
 
-/**
- * The first inner component that can serve the window, or NULL.
- *
- * @param[out] priority  what its osc_query returned; without one, the last refusal
- */
-ompi_osc_base_component_t *ompi_osc_cached_inner_find(ompi_win_t *win, void **base, size_t size,
-                                                      int disp_unit, ompi_communicator_t *comm,
-                                                      opal_info_t *info, int flavor, int *priority);
+/** Give Open MPI the components that it would have without us, for a component that is not going to
+ * be there; instead of the two above. */
+void ompi_osc_cached_inner_step_aside(bool enable_progress_threads, bool enable_mpi_threads);
 
-/** Tell the user, once, which inner components were tried for a window and what to set. */
-void ompi_osc_cached_inner_explain(int flavor);
+/**
+ * The component that serves a window, or NULL: Open MPI has none for it, with or without us.
+ *
+ * @param[out] wraps  it is one of osc_cached_inner; if not, it is what serves the window without us
+ */
+ompi_osc_base_component_t *ompi_osc_cached_inner_find(const ompi_osc_cached_request_t *request,
+                                                      bool *wraps);
+/** Tell the user, once, why none of osc_cached_inner serves a window, and what does. */
+void ompi_osc_cached_inner_explain(const ompi_osc_cached_request_t *request, const char *served_by);
 
 /* osc_cached_window.c: per-window state */
 
@@ -253,14 +270,18 @@ ompi_osc_cached_window_t *ompi_osc_cached_window_search(const ompi_win_t *win);
 bool ompi_osc_cached_window_read(const ompi_win_t *win, int stat, unsigned long *value);
 /** Search, and remember the result in the table for ompi_osc_cached_window_of(). */
 ompi_osc_cached_window_t *ompi_osc_cached_window_enter(ompi_win_t *win);
+/** Count every call from now on; nothing for a window that is not ours.  Never reads *win. */
+void ompi_osc_cached_window_count_all(const ompi_win_t *win);
 /** Print the summary line of a window. */
 void ompi_osc_cached_window_print(const ompi_osc_cached_window_t *window);
 void ompi_osc_cached_window_finalize(void);
 
 /* osc_cached_forward.c */
 
-/** Replace the functions of the window's module by ours; keep the old ones in window->inner. */
+/** Replace functions of the window's module by ours; keep the old ones in window->inner. */
 void ompi_osc_cached_forward_install(ompi_osc_cached_window_t *window);
+/** The functions for operations and flushes, which are ours only while that has a purpose. */
+void ompi_osc_cached_forward_update(ompi_osc_cached_window_t *window);
 
 /* osc_cached_get.c: the slots get and rget */
 

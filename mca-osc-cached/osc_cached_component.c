@@ -71,6 +71,9 @@ ompi_osc_cached_params_t ompi_osc_cached_params = {
 
 ompi_osc_cached_numbers_t ompi_osc_cached_numbers;
 
+/* built for another release: Open MPI gets what it would have without us */
+static bool steps_aside = false;
+
 bool ompi_osc_cached_is_asked_for(void)
 {
     const char *selection = ompi_osc_base_framework.framework_selection;
@@ -160,8 +163,10 @@ static int component_register(void)
     int ret;
 
     add_help_folder();
-    if (!runs_in_its_release()) {
-        return OMPI_ERR_NOT_AVAILABLE;
+    steps_aside = !runs_in_its_release();
+    if (steps_aside) {
+        /* asked for: a missing component would end the job, so it goes in component_init */
+        return ompi_osc_cached_is_asked_for() ? OMPI_SUCCESS : OMPI_ERR_NOT_AVAILABLE;
     }
     if (OPAL_SUCCESS != ompi_osc_cached_mode_enum(&mode_enum)
         || OPAL_SUCCESS != ompi_osc_cached_scheme_enum(&scheme_enum)
@@ -213,6 +218,10 @@ static int component_open(void)
 
 static int component_init(bool enable_progress_threads, bool enable_mpi_threads)
 {
+    if (steps_aside) {
+        ompi_osc_cached_inner_step_aside(enable_progress_threads, enable_mpi_threads);
+        return OMPI_ERR_NOT_AVAILABLE;
+    }
     ompi_osc_cached_memory_init();
     ompi_osc_cached_devices_init();
     return ompi_osc_cached_inner_init(enable_progress_threads, enable_mpi_threads);
@@ -229,15 +238,17 @@ static int component_finalize(void)
 static int component_query(ompi_win_t *win, void **base, size_t size, int disp_unit,
                            ompi_communicator_t *comm, opal_info_t *info, int flavor)
 {
-    int priority;
+    ompi_osc_cached_request_t request = {win, base, size, disp_unit, comm, info, flavor};
+    bool wraps;
+    ompi_osc_base_component_t *inner = ompi_osc_cached_inner_find(&request, &wraps);
 
-    if (NULL
-        == ompi_osc_cached_inner_find(win, base, size, disp_unit, comm, info, flavor, &priority)) {
-        ompi_osc_cached_inner_explain(flavor);
-        return priority;
+    if (!wraps) {
+        ompi_osc_cached_inner_explain(&request, (NULL == inner)
+                                                    ? "no component"
+                                                    : inner->osc_version.mca_component_name);
     }
     /* the user asked for us by name: win over every other component of the list */
-    return INT_MAX;
+    return (NULL == inner) ? OMPI_ERR_NOT_SUPPORTED : INT_MAX;
 }
 
 /* The memory of the other processes in a shared window, which this one sees too. */
@@ -257,25 +268,35 @@ static void expose_shared(const ompi_osc_cached_window_t *window)
     }
 }
 
+/* In osc/sm and in shared windows a get is a copy, as cheap as a hit; what a dynamic window holds is
+ * changed by its target without notice (rule A10). */
+static bool can_be_cached(const ompi_osc_base_component_t *inner, int flavor)
+{
+    return (MPI_WIN_FLAVOR_CREATE == flavor || MPI_WIN_FLAVOR_ALLOCATE == flavor)
+           && 0 != strcmp("sm", inner->osc_version.mca_component_name);
+}
+
 static int component_select(ompi_win_t *win, void **base, size_t size, int disp_unit,
                             ompi_communicator_t *comm, opal_info_t *info, int flavor, int *model)
 {
+    ompi_osc_cached_request_t request = {win, base, size, disp_unit, comm, info, flavor};
     ompi_osc_base_component_t *inner;
     ompi_osc_cached_window_t *window;
-    bool can_be_cached = MPI_WIN_FLAVOR_CREATE == flavor || MPI_WIN_FLAVOR_ALLOCATE == flavor;
-    int ret, priority, unit = 0, *units = NULL;
+    bool wraps, cached;
+    int ret, unit = 0, *units = NULL;
 
-    inner = ompi_osc_cached_inner_find(win, base, size, disp_unit, comm, info, flavor, &priority);
+    inner = ompi_osc_cached_inner_find(&request, &wraps);
     if (NULL == inner) {
         return OMPI_ERR_NOT_SUPPORTED;
     }
+    cached = wraps && can_be_cached(inner, flavor);
     ret = inner->osc_select(win, base, size, disp_unit, comm, info, flavor, model);
     if (OMPI_SUCCESS != ret) {
         return ret;
     }
     /* for the trace's name the rank must be known, which it is not in component_init */
     ompi_osc_cached_trace_init();
-    if (can_be_cached) {
+    if (cached) {
         (void) ompi_osc_cached_window_units(comm, disp_unit, &unit, &units);
     }
     window = ompi_osc_cached_window_create(win, inner->osc_version.mca_component_name);
@@ -284,7 +305,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size, int disp_
         free(units);
         return OMPI_SUCCESS;
     }
-    if (can_be_cached) {
+    if (cached) {
         ompi_osc_cached_window_prepare(window, unit, units);
     }
     if (MPI_WIN_FLAVOR_DYNAMIC != flavor && 0 < size) {

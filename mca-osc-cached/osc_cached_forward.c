@@ -2,10 +2,12 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * The 29 functions of an osc module.  Those that are not in osc_cached_get.c or osc_cached_sync.c
- * count the call and forward it to the inner module's function; own writes tell the cache.  A slot
- * that the inner module leaves NULL stays NULL (rule A15), because Open MPI tells from it what a
- * module can do.
+ * The functions of an osc module.  Those that are not in osc_cached_get.c or osc_cached_sync.c
+ * count the call and forward it to the inner module's function; own writes tell the cache.
+ *
+ * Where nothing is cached (osc/sm, shared windows, mode off, passive epochs of mode transparent) and
+ * nobody looks at the counters, the inner module's own functions for operations and flushes stand
+ * in its table: the call does not come here at all.
  *
  * The path must stay short, at most 40 instructions per call: find the window, add one, jump.  What
  * needs a function call on the way, a window's first call, is kept apart in slow_...; one jump at
@@ -74,13 +76,6 @@
     }
 
 /* memory of the window */
-
-static int forward_win_shared_query(ompi_win_t *win, int rank, size_t *size, int *disp_unit,
-                                    void *baseptr)
-{
-    return ompi_osc_cached_window_of(win)->inner.osc_win_shared_query(win, rank, size, disp_unit,
-                                                                      baseptr);
-}
 
 static int forward_win_attach(ompi_win_t *win, void *base, size_t size)
 {
@@ -188,11 +183,28 @@ FORWARD(wait, waits, (ompi_win_t * win), (win))
 
 FORWARD(test, waits, (ompi_win_t * win, int *flag), (win, flag))
 
-static const ompi_osc_base_module_t forwarders = {
-    .osc_win_shared_query = forward_win_shared_query,
+/* Which functions are ours, by purpose. */
+
+/* always: what the window exposes, and its end */
+static const ompi_osc_base_module_t memory = {
     .osc_win_attach = forward_win_attach,
     .osc_win_detach = forward_win_detach,
     .osc_free = forward_free,
+};
+
+/* where something can be cached: the epoch is followed, whatever the mode */
+static const ompi_osc_base_module_t epochs = {
+    .osc_fence = ompi_osc_cached_fence,
+    .osc_start = ompi_osc_cached_start,
+    .osc_complete = ompi_osc_cached_complete,
+    .osc_lock = ompi_osc_cached_lock,
+    .osc_unlock = ompi_osc_cached_unlock,
+    .osc_lock_all = ompi_osc_cached_lock_all,
+    .osc_unlock_all = ompi_osc_cached_unlock_all,
+};
+
+/* while something is cached, or somebody counts */
+static const ompi_osc_base_module_t operations = {
     .osc_put = forward_put,
     .osc_get = ompi_osc_cached_get,
     .osc_accumulate = forward_accumulate,
@@ -203,16 +215,9 @@ static const ompi_osc_base_module_t forwarders = {
     .osc_rget = ompi_osc_cached_rget,
     .osc_raccumulate = forward_raccumulate,
     .osc_rget_accumulate = forward_rget_accumulate,
-    .osc_fence = ompi_osc_cached_fence,
-    .osc_start = ompi_osc_cached_start,
-    .osc_complete = ompi_osc_cached_complete,
     .osc_post = forward_post,
     .osc_wait = forward_wait,
     .osc_test = forward_test,
-    .osc_lock = ompi_osc_cached_lock,
-    .osc_unlock = ompi_osc_cached_unlock,
-    .osc_lock_all = ompi_osc_cached_lock_all,
-    .osc_unlock_all = ompi_osc_cached_unlock_all,
     .osc_sync = ompi_osc_cached_sync,
     .osc_flush = ompi_osc_cached_flush,
     .osc_flush_all = ompi_osc_cached_flush_all,
@@ -220,22 +225,47 @@ static const ompi_osc_base_module_t forwarders = {
     .osc_flush_local_all = ompi_osc_cached_flush_local_all,
 };
 
-void ompi_osc_cached_forward_install(ompi_osc_cached_window_t *window)
+/* Put our functions into the window's table, or the inner ones back.  A slot that is NULL in the
+ * inner module stays NULL (rule A15). */
+static void exchange(ompi_osc_cached_window_t *window, const ompi_osc_base_module_t *functions,
+                     bool ours)
 {
     typedef int (*slot_t)(void);
     enum { SLOTS = sizeof(ompi_osc_base_module_t) / sizeof(slot_t) };
-    slot_t ours[SLOTS], theirs[SLOTS];
+    char *table = (char *) window->win->w_osc_module;
+    slot_t mine[SLOTS], theirs[SLOTS];
 
     /* a module is a plain array of function pointers; a new one would be missing above */
     _Static_assert(29 == SLOTS, "this Open MPI has other slots in its osc module");
 
-    window->inner = *window->win->w_osc_module;
-    memcpy(ours, &forwarders, sizeof(ours));
+    memcpy(mine, functions, sizeof(mine));
     memcpy(theirs, &window->inner, sizeof(theirs));
     for (int i = 0; i < SLOTS; ++i) {
-        if (NULL == theirs[i]) {
-            ours[i] = NULL;
+        if (NULL != mine[i] && NULL != theirs[i]) {
+            memcpy(table + i * sizeof(slot_t), ours ? &mine[i] : &theirs[i], sizeof(slot_t));
         }
     }
-    memcpy(window->win->w_osc_module, ours, sizeof(ours));
+}
+
+void ompi_osc_cached_forward_update(ompi_osc_cached_window_t *window)
+{
+    bool wanted = window->active || NULL != window->busy || window->counted;
+
+    if (wanted != window->installed) {
+        window->installed = wanted;
+        exchange(window, &operations, wanted);
+        if (!window->cacheable) {
+            exchange(window, &epochs, wanted); /* to count */
+        }
+    }
+}
+
+void ompi_osc_cached_forward_install(ompi_osc_cached_window_t *window)
+{
+    window->inner = *window->win->w_osc_module;
+    exchange(window, &memory, true);
+    if (window->cacheable) {
+        exchange(window, &epochs, true);
+    }
+    ompi_osc_cached_forward_update(window);
 }

@@ -5,16 +5,24 @@
  * The inner components: finding, initialising and choosing them.
  *
  * `--mca osc cached` makes Open MPI drop every other osc component before we see it, whether it is
- * a DSO (4.1) or part of libmpi (5.0).  So an inner component comes from one of two places:
+ * a DSO (4.1) or part of libmpi (5.0).  So the components that a window may get come from:
  *
- *   borrowed  the user named it too (`--mca osc cached,ucx`): it is in the list of the framework,
- *             which initialises and finalises it
- *   loaded    found, registered, opened and initialised by us through a private copy of the
- *             framework structure that carries our own selection instead of the user's; the user's
- *             osc_ucx_... variables are honoured, the user's `osc` value is not changed
+ *   the framework's list   the user named them too (`--mca osc cached,ucx`); the framework
+ *                          initialises and finalises them
+ *   NAMED                  those of osc_cached_inner, loaded by us
+ *   USUAL                  those that Open MPI would have without us: all that the `osc` value
+ *                          allows that our flag hides, the one of a parameter file
+ *   EXCLUDED               those that this value excludes, loaded when nothing else can serve a
+ *                          window
  *
- * An inner component that cannot be had is no error until a window is made: a program without
- * windows runs undisturbed.
+ * Ours are found, registered, opened and initialised through a private copy of the framework
+ * structure that carries a selection of our own; the user's osc_ucx_... variables are honoured, the
+ * user's `osc` value is not changed.
+ *
+ * osc_cached_inner is a list: the first word that can serve a window gets it.  `auto`, the default,
+ * stands for the component that Open MPI itself would take: the usual one with the highest
+ * priority.  A list of which none can serve a window is no error: the window goes to what it would
+ * have without us, and is not cached.
  */
 
 #include "ompi_config.h"
@@ -26,6 +34,7 @@
 #include "opal/mca/base/base.h"
 #include "opal/mca/base/mca_base_component_repository.h"
 #include "opal/util/argv.h"
+#include "opal/util/keyval_parse.h"
 #include "opal/util/output.h"
 #include "opal/util/proc.h"
 #include "opal/util/show_help.h"
@@ -34,29 +43,37 @@
 
 #include "osc_cached.h"
 
-/* Serves MPI_Win_allocate_shared where the components of the list cannot (osc/ucx of 4.1). */
-static const char shared_fallback[] = "sm";
+typedef enum { NAMED, USUAL, EXCLUDED, ORIGINS } origin_t;
 
-typedef enum {
-    INNER_LOADED,
-    INNER_BORROWED,
-    INNER_UNKNOWN, /* no such component in this Open MPI */
-    INNER_WRAPPER,  /* it would select us again */
-    INNER_UNUSABLE, /* it is there, but does not run here */
-} inner_state_t;
+static opal_mutex_t lock = OPAL_MUTEX_STATIC_INIT; /* of what is loaded */
+static opal_list_t loaded[ORIGINS];
+static bool is_loaded[ORIGINS];
+static bool with_progress_threads, with_mpi_threads;
+static char **names = NULL;       /* of osc_cached_inner */
+static char *hidden = NULL;       /* the `osc` value that our flag hides */
+static char *hidden_file = NULL;  /* and the file that has it */
+static const char *in_file = NULL; /* while a file is read */
 
-typedef struct {
-    const char *name;
-    inner_state_t state;
-    ompi_osc_base_component_t *component; /* INNER_LOADED */
-    bool only_shared;                     /* asked for MPI_WIN_FLAVOR_SHARED only */
-    int refusal;                          /* last negative result of osc_query, or 0 */
-} inner_t;
+/* Names of components */
 
-static mca_base_framework_t framework; /* the private copy; holds the loaded components */
-static char **names = NULL;
-static inner_t *inners = NULL;
-static int num_inners = 0;
+static bool is_in(char **list, const char *name)
+{
+    for (int i = 0; NULL != list && NULL != list[i]; ++i) {
+        if (0 == strcmp(name, list[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* We do not wrap ourselves, and osc/monitoring would select us again. */
+static char *wrappers[] = {"cached", "monitoring", NULL};
+
+static bool is_wrapper(const char *name)
+{
+    return is_in(wrappers, name)
+           || 0 == strcmp(name, mca_osc_cached_component.osc_version.mca_component_name);
+}
 
 static ompi_osc_base_component_t *find_in(opal_list_t *components, const char *name)
 {
@@ -71,193 +88,278 @@ static ompi_osc_base_component_t *find_in(opal_list_t *components, const char *n
     return NULL;
 }
 
-/* We do not wrap ourselves, and osc/monitoring would select us again. */
-static bool is_wrapper(const char *name)
+static ompi_osc_base_component_t *find(const char *name)
 {
-    return 0 == strcmp(name, mca_osc_cached_component.osc_version.mca_component_name)
-           || 0 == strcmp(name, "monitoring");
+    /* the framework drops a component whose osc_init failed: looked up each time */
+    ompi_osc_base_component_t *found =
+        is_wrapper(name) ? NULL : find_in(&ompi_osc_base_framework.framework_components, name);
+
+    for (int i = 0; NULL == found && i < ORIGINS; ++i) {
+        found = find_in(&loaded[i], name);
+    }
+    return found;
 }
 
-/* The osc components of this Open MPI that could be an inner component, "rdma, sm, ucx", up to
- * length characters. */
-static void list_available(char *text, size_t length)
+/* The osc components of this Open MPI that could be an inner component; the caller frees it. */
+static char **available(void)
 {
     const mca_base_component_t **component = ompi_osc_base_framework.framework_static_components;
     mca_base_component_repository_item_t *item;
     opal_list_t *items = NULL;
     char **found = NULL;
-    char *joined;
 
     for (; NULL != component && NULL != *component; ++component) {
-        opal_argv_append_unique_nosize(&found, (*component)->mca_component_name, false);
+        if (!is_wrapper((*component)->mca_component_name)) {
+            opal_argv_append_unique_nosize(&found, (*component)->mca_component_name, false);
+        }
     }
     if (OPAL_SUCCESS
             == mca_base_component_repository_get_components(&ompi_osc_base_framework, &items)
         && NULL != items) {
         OPAL_LIST_FOREACH(item, items, mca_base_component_repository_item_t)
         {
-            opal_argv_append_unique_nosize(&found, item->ri_name, false);
+            if (!is_wrapper(item->ri_name)) {
+                opal_argv_append_unique_nosize(&found, item->ri_name, false);
+            }
         }
     }
-    for (int i = opal_argv_count(found) - 1; 0 <= i; --i) {
-        if (is_wrapper(found[i])) {
-            int count = opal_argv_count(found);
-            opal_argv_delete(&count, &found, i, 1);
-        }
-    }
-    joined = opal_argv_join(found, ',');
-    snprintf(text, length, "%s", NULL == joined ? "" : joined);
-    free(joined);
-    opal_argv_free(found);
+    return found;
 }
 
-static bool is_available(const char *name)
+/* Whether a value of the parameter `osc` lets a component take part. */
+static bool allows(const char *selection, const char *name)
 {
-    char text[512];
-    char **available;
-    bool is = false;
+    bool exclusive = NULL != selection && '^' == selection[0];
+    char **listed;
+    bool is;
 
-    list_available(text, sizeof(text));
-    available = opal_argv_split(text, ',');
-    for (int i = 0; i < opal_argv_count(available); ++i) {
-        is = is || 0 == strcmp(name, available[i]);
+    if (NULL == selection || '\0' == selection[0]) {
+        return true;
     }
-    opal_argv_free(available);
+    listed = opal_argv_split(selection + strspn(selection, "^"), ',');
+    is = is_in(listed, name) != exclusive;
+    opal_argv_free(listed);
     return is;
 }
 
-/* Load one component into the private framework and initialise it. */
-static ompi_osc_base_component_t *load(const char *name, bool enable_progress_threads,
-                                       bool enable_mpi_threads)
-{
-    ompi_osc_base_component_t *component = NULL;
-    mca_base_component_list_item_t *item;
-    mca_base_framework_t one = framework;
+/* The value of `osc` that our flag hides */
 
-    OBJ_CONSTRUCT(&one.framework_components, opal_list_t);
-    OBJ_CONSTRUCT(&one.framework_failed_components, opal_list_t);
-    one.framework_selection = (char *) name;
-    if (OPAL_SUCCESS == mca_base_framework_components_register(&one, MCA_BASE_REGISTER_DEFAULT)
-        && OPAL_SUCCESS == mca_base_framework_components_open(&one, MCA_BASE_OPEN_DEFAULT)) {
-        component = find_in(&one.framework_components, name);
+static void take_value(const char *key, const char *value)
+{
+    if (0 == strcmp(key, ompi_osc_base_framework.framework_name) && NULL != value) {
+        free(hidden);
+        free(hidden_file);
+        hidden = strdup(value);
+        hidden_file = strdup(in_file);
     }
-    if (NULL != component
-        && OMPI_SUCCESS != component->osc_init(enable_progress_threads, enable_mpi_threads)) {
-        item = (mca_base_component_list_item_t *) opal_list_remove_first(&one.framework_components);
-        mca_base_component_close(&component->osc_version, one.framework_output);
-        OBJ_RELEASE(item);
-        component = NULL;
-    }
-    opal_list_join(&framework.framework_components,
-                   opal_list_get_end(&framework.framework_components), &one.framework_components);
-    OBJ_DESTRUCT(&one.framework_components);
-    OPAL_LIST_DESTRUCT(&one.framework_failed_components);
-    return component;
 }
 
-static void add_inner(const char *name, bool only_shared, bool enable_progress_threads,
-                      bool enable_mpi_threads)
+/* A parameter file of the site or of the user may select osc components, too; the value of the
+ * command line or the environment that names us has replaced it.  Of several files the first
+ * counts. One that names us hides those behind it in turn. */
+static void read_hidden(void)
 {
-    inner_t *inner = &inners[num_inners];
+    int index = mca_base_var_find("opal", "mca", "base", "param_files");
+    char **value = NULL, **files;
 
-    for (int i = 0; i < num_inners; ++i) {
-        if (0 == strcmp(name, inners[i].name)) {
-            return;
+    if (0 > index || OPAL_SUCCESS != mca_base_var_get_value(index, &value, NULL, NULL)
+        || NULL == value || NULL == *value) {
+        return;
+    }
+    files = opal_argv_split(*value, ',');
+    for (int i = 0; i < opal_argv_count(files) && NULL == hidden; ++i) {
+        in_file = files[i];
+        (void) opal_util_keyval_parse(files[i], take_value);
+        if (NULL != hidden && '^' != hidden[0] && allows(hidden, "cached")) {
+            free(hidden);
+            free(hidden_file);
+            hidden = hidden_file = NULL;
         }
     }
-    inner->name = name;
-    inner->only_shared = only_shared;
-    if (is_wrapper(name)) {
-        inner->state = INNER_WRAPPER;
-    } else if (NULL != find_in(&ompi_osc_base_framework.framework_components, name)) {
-        inner->state = INNER_BORROWED;
-    } else if (!is_available(name)) {
-        inner->state = INNER_UNKNOWN;
-    } else {
-        inner->component = load(name, enable_progress_threads, enable_mpi_threads);
-        inner->state = NULL == inner->component ? INNER_UNUSABLE : INNER_LOADED;
+    opal_argv_free(files);
+}
+
+/* Whether the user's own list names others beside us: then these are the usual ones. */
+static bool is_list_of_user(void)
+{
+    char **listed = opal_argv_split(ompi_osc_base_framework.framework_selection, ',');
+    bool is = false;
+
+    for (int i = 0; i < opal_argv_count(listed); ++i) {
+        is = is || !is_wrapper(listed[i]);
     }
-    if (only_shared && INNER_UNKNOWN == inner->state) {
-        return; /* nobody asked for it by name: nothing to tell */
+    opal_argv_free(listed);
+    return is;
+}
+
+/* Loading */
+
+static bool belongs_to(origin_t origin, const char *name)
+{
+    bool usual = !is_list_of_user() && allows(hidden, name);
+
+    return (NAMED == origin) ? is_in(names, name) : (USUAL == origin) == usual;
+}
+
+/* Initialise what was opened; give up what cannot run here. */
+static void init_all(opal_list_t *components, int output)
+{
+    mca_base_component_list_item_t *item, *next;
+
+    OPAL_LIST_FOREACH_SAFE(item, next, components, mca_base_component_list_item_t)
+    {
+        ompi_osc_base_component_t *component = (ompi_osc_base_component_t *) item->cli_component;
+
+        if (OMPI_SUCCESS != component->osc_init(with_progress_threads, with_mpi_threads)) {
+            opal_list_remove_item(components, &item->super);
+            mca_base_component_close(&component->osc_version, output);
+            OBJ_RELEASE(item);
+        }
     }
-    ++num_inners;
+}
+
+/* Load the components of an origin that are not there yet, once. */
+static void load(origin_t origin)
+{
+    mca_base_framework_t one;
+    char **found, **unwanted = opal_argv_copy(wrappers);
+    char *joined = NULL;
+    int wanted = 0;
+
+    if (is_loaded[origin]) {
+        return;
+    }
+    is_loaded[origin] = true;
+    opal_argv_append_nosize(&unwanted, mca_osc_cached_component.osc_version.mca_component_name);
+    found = available();
+    for (int i = 0; i < opal_argv_count(found); ++i) {
+        if (belongs_to(origin, found[i]) && NULL == find(found[i])) {
+            ++wanted;
+        } else {
+            opal_argv_append_nosize(&unwanted, found[i]);
+        }
+    }
+    opal_argv_free(found);
+    joined = opal_argv_join(unwanted, ',');
+    opal_argv_free(unwanted);
+
+    memset(&one, 0, sizeof(one));
+    one.framework_project = ompi_osc_base_framework.framework_project;
+    one.framework_name = ompi_osc_base_framework.framework_name;
+    one.framework_static_components = ompi_osc_base_framework.framework_static_components;
+    one.framework_output = ompi_osc_base_framework.framework_output;
+    /* a list of those we want would make Open MPI complain about one that cannot be loaded */
+    if (0 == wanted || NULL == joined || 0 > asprintf(&one.framework_selection, "^%s", joined)) {
+        free(joined);
+        return;
+    }
+    OBJ_CONSTRUCT(&one.framework_components, opal_list_t);
+    OBJ_CONSTRUCT(&one.framework_failed_components, opal_list_t);
+    if (OPAL_SUCCESS == mca_base_framework_components_register(&one, MCA_BASE_REGISTER_DEFAULT)
+        && OPAL_SUCCESS == mca_base_framework_components_open(&one, MCA_BASE_OPEN_DEFAULT)) {
+        init_all(&one.framework_components, one.framework_output);
+        opal_list_join(&loaded[origin], opal_list_get_end(&loaded[origin]),
+                       &one.framework_components);
+    }
+    OPAL_LIST_DESTRUCT(&one.framework_components);
+    OPAL_LIST_DESTRUCT(&one.framework_failed_components);
+    free(one.framework_selection);
+    free(joined);
+}
+
+static void prepare(bool enable_progress_threads, bool enable_mpi_threads)
+{
+    with_progress_threads = enable_progress_threads;
+    with_mpi_threads = enable_mpi_threads;
+    for (int i = 0; i < ORIGINS; ++i) {
+        OBJ_CONSTRUCT(&loaded[i], opal_list_t);
+        is_loaded[i] = false;
+    }
+    read_hidden();
 }
 
 int ompi_osc_cached_inner_init(bool enable_progress_threads, bool enable_mpi_threads)
 {
-    memset(&framework, 0, sizeof(framework));
-    framework.framework_project = ompi_osc_base_framework.framework_project;
-    framework.framework_name = ompi_osc_base_framework.framework_name;
-    framework.framework_static_components = ompi_osc_base_framework.framework_static_components;
-    framework.framework_output = ompi_osc_base_framework.framework_output;
-    OBJ_CONSTRUCT(&framework.framework_components, opal_list_t);
-
+    prepare(enable_progress_threads, enable_mpi_threads);
     names = opal_argv_split(ompi_osc_cached_params.inner, ',');
-    num_inners = 0;
-    inners = calloc(opal_argv_count(names) + 1, sizeof(*inners));
-    if (NULL == inners) {
-        opal_argv_free(names);
-        names = NULL;
-        return OMPI_ERR_OUT_OF_RESOURCE;
+    load(NAMED);
+    if (is_in(names, "auto")) {
+        load(USUAL);
     }
-    for (int i = 0; i < opal_argv_count(names); ++i) {
-        add_inner(names[i], false, enable_progress_threads, enable_mpi_threads);
-    }
-    add_inner(shared_fallback, true, enable_progress_threads, enable_mpi_threads);
     return OMPI_SUCCESS;
+}
+
+void ompi_osc_cached_inner_step_aside(bool enable_progress_threads, bool enable_mpi_threads)
+{
+    prepare(enable_progress_threads, enable_mpi_threads);
+    if (!is_list_of_user()) {
+        load(USUAL);
+        if (opal_list_is_empty(&loaded[USUAL])) {
+            load(EXCLUDED);
+        }
+        /* to the front: Open MPI is on its way through this list to initialise what follows */
+        opal_list_join(&ompi_osc_base_framework.framework_components,
+                       opal_list_get_first(&ompi_osc_base_framework.framework_components),
+                       &loaded[opal_list_is_empty(&loaded[USUAL]) ? EXCLUDED : USUAL]);
+    }
+    ompi_osc_cached_inner_finalize();
 }
 
 void ompi_osc_cached_inner_finalize(void)
 {
     opal_list_item_t *item;
 
-    /* like ompi_osc_base_finalize: finalised, not closed (osc/ucx 5.0 drops the same reference in
-     * both) */
-    while (NULL != (item = opal_list_remove_first(&framework.framework_components))) {
-        ompi_osc_base_component_t *component =
-            (ompi_osc_base_component_t *) ((mca_base_component_list_item_t *) item)->cli_component;
-        component->osc_finalize();
-        OBJ_RELEASE(item);
+    for (int i = 0; i < ORIGINS; ++i) {
+        /* like ompi_osc_base_finalize: finalised, not closed (osc/ucx 5.0 drops the same reference
+         * in both) */
+        while (NULL != (item = opal_list_remove_first(&loaded[i]))) {
+            ((ompi_osc_base_component_t *) ((mca_base_component_list_item_t *) item)->cli_component)
+                ->osc_finalize();
+            OBJ_RELEASE(item);
+        }
+        OBJ_DESTRUCT(&loaded[i]);
     }
-    OBJ_DESTRUCT(&framework.framework_components);
     opal_argv_free(names);
+    free(hidden);
+    free(hidden_file);
     names = NULL;
-    free(inners);
-    inners = NULL;
-    num_inners = 0;
+    hidden = hidden_file = NULL;
 }
 
-ompi_osc_base_component_t *ompi_osc_cached_inner_find(ompi_win_t *win, void **base, size_t size,
-                                                      int disp_unit, ompi_communicator_t *comm,
-                                                      opal_info_t *info, int flavor, int *priority)
-{
-    *priority = OMPI_ERR_NOT_SUPPORTED;
-    /* the order of the list decides, not the priorities: osc/sm would win over osc/ucx on one
-     * node, and the user said what to use */
-    for (int i = 0; i < num_inners; ++i) {
-        inner_t *inner = &inners[i];
-        ompi_osc_base_component_t *component = inner->component;
+/* Choosing */
 
-        if (inner->only_shared && MPI_WIN_FLAVOR_SHARED != flavor) {
-            continue;
+static int ask(ompi_osc_base_component_t *component, const ompi_osc_cached_request_t *r)
+{
+    int priority = component->osc_query(r->win, r->base, r->size, r->disp_unit, r->comm, r->info,
+                                        r->flavor);
+
+    opal_output_verbose(MCA_BASE_VERBOSE_INFO, ompi_osc_base_framework.framework_output,
+                        "osc/cached: component %s answers priority %d",
+                        component->osc_version.mca_component_name, priority);
+    return priority;
+}
+
+/* The component of a list that Open MPI would take. */
+static ompi_osc_base_component_t *best_of(opal_list_t *components,
+                                          const ompi_osc_cached_request_t *request)
+{
+    ompi_osc_base_component_t *best = NULL;
+    mca_base_component_list_item_t *item;
+    int highest = -1;
+
+    OPAL_LIST_FOREACH(item, components, mca_base_component_list_item_t)
+    {
+        ompi_osc_base_component_t *component = (ompi_osc_base_component_t *) item->cli_component;
+        int priority = is_wrapper(component->osc_version.mca_component_name)
+                           ? -1
+                           : ask(component, request);
+
+        if (highest < priority) {
+            highest = priority;
+            best = component;
         }
-        if (INNER_BORROWED == inner->state) {
-            /* looked up now: the framework drops a component whose osc_init failed */
-            component = find_in(&ompi_osc_base_framework.framework_components, inner->name);
-        }
-        if (NULL == component) {
-            continue;
-        }
-        *priority = component->osc_query(win, base, size, disp_unit, comm, info, flavor);
-        opal_output_verbose(MCA_BASE_VERBOSE_INFO, ompi_osc_base_framework.framework_output,
-                            "osc/cached: inner component %s answers priority %d", inner->name,
-                            *priority);
-        if (0 <= *priority) {
-            return component;
-        }
-        inner->refusal = *priority;
     }
-    return NULL;
+    return best;
 }
 
 static const char *flavor_name(int flavor)
@@ -276,35 +378,90 @@ static const char *flavor_name(int flavor)
     }
 }
 
-static const char *reason(const inner_t *inner)
+/* The one that the window would have without us. */
+static ompi_osc_base_component_t *usual(const ompi_osc_cached_request_t *request)
 {
-    switch (inner->state) {
-    case INNER_UNKNOWN:
-        return "this Open MPI has no such component";
-    case INNER_WRAPPER:
-        return "it wraps other components itself";
-    case INNER_UNUSABLE:
-        return "it did not initialise on this host";
-    default:
-        return 0 > inner->refusal ? "it refused this window" : "it did not initialise on this host";
+    static bool told = false;
+    ompi_osc_base_component_t *best =
+        best_of(&ompi_osc_base_framework.framework_components, request);
+
+    if (NULL != best) {
+        return best;
     }
+    load(USUAL);
+    best = best_of(&loaded[USUAL], request);
+    if (NULL == best) {
+        load(EXCLUDED);
+        best = best_of(&loaded[EXCLUDED], request);
+        /* a shared window is never cached: nothing is lost */
+        if (NULL != best && !told && MPI_WIN_FLAVOR_SHARED != request->flavor) {
+            bool of_user = is_list_of_user();
+
+            told = true;
+            opal_show_help("help-mpi-osc-cached.txt", "inner-excluded", true,
+                           best->osc_version.mca_component_name, opal_process_info.nodename,
+                           flavor_name(request->flavor),
+                           of_user          ? ompi_osc_base_framework.framework_selection
+                           : NULL == hidden ? ""
+                                            : hidden,
+                           (of_user || NULL == hidden) ? "this run" : hidden_file);
+        }
+    }
+    return best;
 }
 
-void ompi_osc_cached_inner_explain(int flavor)
+/* Why a word of osc_cached_inner did not get a window. */
+static const char *reason(const char *name, char **there)
 {
-    char available[512], tried[1024] = "  (none: osc_cached_inner is empty)";
+    if (is_wrapper(name)) {
+        return "it wraps other components itself";
+    }
+    if (0 != strcmp(name, "auto") && !is_in(there, name)) {
+        return "this Open MPI has no such component";
+    }
+    return (NULL == find(name)) ? "it did not initialise on this host" : "it refused this window";
+}
+
+ompi_osc_base_component_t *ompi_osc_cached_inner_find(const ompi_osc_cached_request_t *request,
+                                                      bool *wraps)
+{
+    ompi_osc_base_component_t *component = NULL;
+
+    opal_mutex_lock(&lock);
+    for (int i = 0; i < opal_argv_count(names) && NULL == component; ++i) {
+        component = (0 == strcmp("auto", names[i])) ? usual(request) : find(names[i]);
+        if (NULL != component && 0 != strcmp("auto", names[i]) && 0 > ask(component, request)) {
+            component = NULL;
+        }
+    }
+    *wraps = NULL != component;
+    if (NULL == component) {
+        component = usual(request);
+    }
+    opal_mutex_unlock(&lock);
+    return component;
+}
+
+void ompi_osc_cached_inner_explain(const ompi_osc_cached_request_t *request, const char *served_by)
+{
+    static bool told = false;
+    char tried[1024] = "  (none: osc_cached_inner is empty)";
+    char **there = available();
+    char *joined = opal_argv_join(there, ',');
     int used = 0;
 
-    list_available(available, sizeof(available));
-    for (int i = 0; i < num_inners && used < (int) sizeof(tried); ++i) {
-        if (inners[i].only_shared && MPI_WIN_FLAVOR_SHARED != flavor) {
-            continue;
-        }
+    for (int i = 0; i < opal_argv_count(names) && used < (int) sizeof(tried); ++i) {
         used += snprintf(tried + used, sizeof(tried) - used, "%s  %-10s %s", 0 < used ? "\n" : "",
-                         inners[i].name, reason(&inners[i]));
+                         names[i], reason(names[i], there));
     }
-    opal_show_help("help-mpi-osc-cached.txt", "no-inner", true, tried, opal_process_info.nodename,
-                   flavor_name(flavor),
-                   NULL == ompi_osc_cached_params.inner ? "" : ompi_osc_cached_params.inner,
-                   available);
+    /* a shared window is never cached: nothing is lost */
+    if (!told && MPI_WIN_FLAVOR_SHARED != request->flavor) {
+        told = true;
+        opal_show_help("help-mpi-osc-cached.txt", "no-inner", true, tried, served_by,
+                       opal_process_info.nodename, flavor_name(request->flavor),
+                       NULL == ompi_osc_cached_params.inner ? "" : ompi_osc_cached_params.inner,
+                       NULL == joined ? "" : joined);
+    }
+    free(joined);
+    opal_argv_free(there);
 }

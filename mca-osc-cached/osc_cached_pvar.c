@@ -25,8 +25,9 @@ static int read_counter(const mca_base_pvar_t *pvar, void *value, void *win)
 static int notify(mca_base_pvar_t *pvar, mca_base_pvar_event_t event, void *win, int *count)
 {
     (void) pvar;
-    (void) win;
     if (MCA_BASE_PVAR_HANDLE_BIND == event) {
+        /* a handle counts from its beginning */
+        ompi_osc_cached_window_count_all(win);
         *count = 1;
     }
     return OMPI_SUCCESS;

@@ -45,6 +45,7 @@ ompi_osc_cached_window_t *ompi_osc_cached_window_create(ompi_win_t *win, const c
     window->threaded = ompi_mpi_thread_multiple || opal_using_threads();
     window->mode = (ompi_osc_cached_mode_t) ompi_osc_cached_params.mode;
     window->direct = !ompi_osc_cached_tracing;
+    window->counted = ompi_osc_cached_params.stats || ompi_osc_cached_tracing;
     OBJ_CONSTRUCT(&window->lock, opal_mutex_t);
 
     opal_mutex_lock(&lock);
@@ -156,6 +157,7 @@ void ompi_osc_cached_window_update(ompi_osc_cached_window_t *window)
         window->quick && OSC_CACHED_EPOCH_FENCE == window->epoch && !window->untracked;
     window->plain_flush = window->plain && passive && !window->untracked
                           && OSC_CACHED_MODE_TRANSPARENT != window->mode;
+    ompi_osc_cached_forward_update(window);
 }
 
 void ompi_osc_cached_window_destroy(ompi_osc_cached_window_t *window)
@@ -271,6 +273,21 @@ bool ompi_osc_cached_window_read(const ompi_win_t *win, int stat, unsigned long 
     }
     opal_mutex_unlock(&lock);
     return NULL != window;
+}
+
+void ompi_osc_cached_window_count_all(const ompi_win_t *win)
+{
+    ompi_osc_cached_window_t *window;
+
+    opal_mutex_lock(&lock);
+    window = search(win);
+    if (NULL != window) {
+        ompi_osc_cached_window_lock(window);
+        window->counted = true;
+        ompi_osc_cached_forward_update(window);
+        ompi_osc_cached_window_unlock(window);
+    }
+    opal_mutex_unlock(&lock);
 }
 
 /* caller holds the lock; the table that has a slot for the index, NULL without memory */

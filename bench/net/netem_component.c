@@ -14,6 +14,7 @@
 
 #include "opal/mca/base/base.h"
 #include "opal/mca/base/mca_base_pvar.h"
+#include "opal/util/argv.h"
 #include "opal/util/output.h"
 #include "opal/util/proc.h"
 #include "opal/util/show_help.h"
@@ -191,13 +192,30 @@ static bool read_settings(void)
     return true;
 }
 
-/* Open MPI opens every component when the user named none, or only some to leave out: then this one
- * was not meant.  Else it was named, or osc/cached asks for its inner component. */
+/* Open MPI, and osc/cached that looks for its inner component, open every component when the user
+ * named none: then this one was not meant. */
+static bool is_named_in(const char *list)
+{
+    char **names = opal_argv_split(list, ',');
+    bool named = false;
+
+    for (int i = 0; i < opal_argv_count(names); ++i) {
+        named = named || 0 == strcmp("netem", names[i]);
+    }
+    opal_argv_free(names);
+    return named;
+}
+
 static int component_open(void)
 {
-    const char *selection = ompi_osc_base_framework.framework_selection;
+    int index = mca_base_var_find("ompi", "osc", "cached", "inner");
+    char **inner = NULL;
 
-    if (NULL == selection || '\0' == selection[0] || '^' == selection[0]) {
+    if (0 <= index) {
+        (void) mca_base_var_get_value(index, &inner, NULL, NULL);
+    }
+    if (!is_named_in(ompi_osc_base_framework.framework_selection)
+        && (NULL == inner || !is_named_in(*inner))) {
         return OMPI_ERR_NOT_AVAILABLE;
     }
     return read_settings() ? OMPI_SUCCESS : OMPI_ERR_NOT_AVAILABLE;
@@ -220,15 +238,23 @@ static int component_finalize(void)
     return OMPI_SUCCESS;
 }
 
+/* osc/ucx, or for shared memory, which is no network, what can serve it */
+static ompi_osc_base_component_t *find_inner(const ompi_osc_cached_request_t *request)
+{
+    bool wraps;
+    ompi_osc_base_component_t *inner = ompi_osc_cached_inner_find(request, &wraps);
+
+    return (wraps || MPI_WIN_FLAVOR_SHARED == request->flavor) ? inner : NULL;
+}
+
 static int component_query(ompi_win_t *win, void **base, size_t size, int disp_unit,
                            ompi_communicator_t *comm, opal_info_t *info, int flavor)
 {
-    int priority;
+    ompi_osc_cached_request_t request = {win, base, size, disp_unit, comm, info, flavor};
 
-    if (NULL
-        == ompi_osc_cached_inner_find(win, base, size, disp_unit, comm, info, flavor, &priority)) {
+    if (NULL == find_inner(&request)) {
         opal_show_help(file, "no-inner", true, opal_process_info.nodename);
-        return priority;
+        return OMPI_ERR_NOT_SUPPORTED;
     }
     return INT_MAX;
 }
@@ -236,17 +262,17 @@ static int component_query(ompi_win_t *win, void **base, size_t size, int disp_u
 static int component_select(ompi_win_t *win, void **base, size_t size, int disp_unit,
                             ompi_communicator_t *comm, opal_info_t *info, int flavor, int *model)
 {
-    ompi_osc_base_component_t *inner;
+    ompi_osc_cached_request_t request = {win, base, size, disp_unit, comm, info, flavor};
+    ompi_osc_base_component_t *inner = find_inner(&request);
     netem_window_t *window;
-    int ret, priority;
+    int ret;
 
-    inner = ompi_osc_cached_inner_find(win, base, size, disp_unit, comm, info, flavor, &priority);
     if (NULL == inner) {
         return OMPI_ERR_NOT_SUPPORTED;
     }
     ret = inner->osc_select(win, base, size, disp_unit, comm, info, flavor, model);
     if (OMPI_SUCCESS != ret || MPI_WIN_FLAVOR_SHARED == flavor) {
-        return ret; /* shared memory is no network */
+        return ret;
     }
     job_rank = ompi_comm_rank(&ompi_mpi_comm_world.comm);
     window = netem_window_create(win);

@@ -169,7 +169,8 @@ mpi_node_switches() {
     [[ $MPI_WHERE == system ]] || SWITCHES+=(--prefix "$MPI_WHERE")
 }
 
-# WHAT: osc:NAME, pml:NAME, or both joined by "+"; "none": only what the machine needs.
+# WHAT: osc:NAME, pml:NAME, or both joined by "+"; "none": only what the machine needs. osc:cached wraps $MPI_INNER
+# (default: ucx).
 mpi_switches() {
     local what=$1 transport=$2 ranks=$3 threads=${4:-1} part pml=ob1 btl
     SWITCHES=(-np "$ranks" --bind-to none)
@@ -191,7 +192,10 @@ mpi_switches() {
     fi
     for part in ${what//+/ }; do
         case $part in
-        osc:*) [[ $transport == @(aries|hdr) ]] || SWITCHES+=(--mca osc "${part#osc:}") ;;
+        osc:*)
+            [[ $transport == @(aries|hdr) ]] || SWITCHES+=(--mca osc "${part#osc:}")
+            [[ $part != osc:cached || $transport == @(aries|hdr) ]] || SWITCHES+=(--mca osc_cached_inner "${MPI_INNER:-ucx}")
+            ;;
         pml:*) pml=${part#pml:} ;;
         none) ;;
         *) mpi_die "unknown --what=$part" ;;

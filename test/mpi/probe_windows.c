@@ -2,7 +2,8 @@
  * itself.
  *
  * One line per kind: "create: ok" or "create: error class N"; with -DDEVEL (developer headers) and
- * components that are DSOs also the file that serves MPI_Get. Then the libraries of one-sided
+ * components that are DSOs also the file that frees the window (osc/cached leaves MPI_Get to the
+ * component under it where nothing is cached), and the file that serves MPI_Get. Then the libraries of one-sided
  * communication that are loaded, ours left out.
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
@@ -17,23 +18,31 @@
 #endif
 #include "test.h"
 
-static const char *server(MPI_Win win)
-{
 #ifdef DEVEL
+static const char *file_of(void *function)
+{
     Dl_info info;
     const char *name;
 
-    if (0 != dladdr((void *) ((struct ompi_win_t *) win)->w_osc_module->osc_get, &info)
-        && NULL != info.dli_fname) {
+    if (0 != dladdr(function, &info) && NULL != info.dli_fname) {
         name = strrchr(info.dli_fname, '/');
         name = NULL == name ? info.dli_fname : name + 1;
         if (0 == strncmp(name, "mca_osc_", 8)) {
             return name;
         }
     }
+    return "";
+}
+#endif
+
+static void servers(MPI_Win win)
+{
+#ifdef DEVEL
+    ompi_osc_base_module_t *module = ((struct ompi_win_t *) win)->w_osc_module;
+
+    printf("%s get %s", file_of((void *) module->osc_free), file_of((void *) module->osc_get));
 #endif
     (void) win;
-    return "";
 }
 
 static void report(const char *kind, int rc, MPI_Win *win)
@@ -49,7 +58,9 @@ static void report(const char *kind, int rc, MPI_Win *win)
         return;
     }
     if (0 == test_rank) {
-        printf("%s: ok %s\n", kind, server(*win));
+        printf("%s: ok ", kind);
+        servers(*win);
+        printf("\n");
     }
     MPI_Win_free(win);
 }
