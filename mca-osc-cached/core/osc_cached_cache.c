@@ -438,6 +438,7 @@ stored:
     record->bytes = (uint32_t) bytes;
     entry->state = OSC_CACHED_ENTRY_PENDING;
     entry->stamp = stamp;
+    entry->generation = (uint32_t) cache->generation;
     entry->last = cache->gets;
     entry->used = 0;
     entry->bytes = (uint32_t) bytes;

@@ -25,7 +25,8 @@
  * they were before its get was issued. Both only grow, so the sum is the same exactly when neither
  * has changed. Invalidation adds one, to a target's or to all, at any number of entries (N2). Dead
  * entries are found when their key is asked for, preferred by eviction, and collected by a hand
- * that moves on by a few entries with each insertion after an invalidation of all.
+ * that moves on by a few entries with each insertion after an invalidation of all. For these two,
+ * which do not know the targets, an entry remembers the cache's generation as well.
  *
  * Weak caching: an insertion makes a bounded number of evictions; when that is not enough, the get
  * is simply not kept (a failing access).
@@ -146,6 +147,9 @@ typedef struct {
     uint32_t pins;    /**< records that name it */
     uint8_t state;    /**< osc_cached_state_t */
     uint8_t used;     /**< was hit or joined since it was made */
+    /** of the cache when it was fetched; 32 bits: after 2^32 invalidations a dead entry that is
+     * still here ages like a living one, and is still not served */
+    uint32_t generation;
 } __attribute__((__aligned__(64))) osc_cached_entry_t;
 
 /** A get whose bytes are on the way. */
@@ -204,10 +208,6 @@ typedef struct {
 
 #define OSC_CACHED_CACHE_NONE UINT32_MAX
 
-/** One generation of the cache. Generations of targets count by 1, so that the upper half of a
- * stamp tells what an invalidation of all has killed. */
-#define OSC_CACHED_CACHE_GENERATION (UINT64_C(1) << 16)
-
 /** Largest entry: byte counts have 32 bits. */
 #define OSC_CACHED_CACHE_MAX_ENTRY (UINT64_C(1) << 31)
 
@@ -241,7 +241,7 @@ static inline void osc_cached_cache_invalidate_target(osc_cached_target_t *targe
 /** Nothing that was fetched so far will be served. */
 static inline void osc_cached_cache_invalidate(osc_cached_cache_t *cache)
 {
-    cache->generation += OSC_CACHED_CACHE_GENERATION;
+    ++cache->generation;
     cache->hand_left = cache->num_fresh;
 }
 

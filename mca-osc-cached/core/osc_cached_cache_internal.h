@@ -45,8 +45,7 @@ static inline uint64_t osc_cached_cache_hash_of(const osc_cached_cache_t *cache,
 static inline bool osc_cached_cache_is_dead(const osc_cached_cache_t *cache,
                                             const osc_cached_entry_t *entry)
 {
-    return entry->stamp / OSC_CACHED_CACHE_GENERATION
-           < cache->generation / OSC_CACHED_CACHE_GENERATION;
+    return entry->generation != (uint32_t) cache->generation;
 }
 
 static inline uint64_t osc_cached_cache_larger(uint64_t a, uint64_t b)

@@ -911,6 +911,46 @@ static void test_dead_entries_leave(void **state)
     end(&f);
 }
 
+/* The same after any number of own writes to their target. */
+static void test_dead_entries_leave_after_own_writes(void **state)
+{
+    fixture_t f;
+
+    (void) state;
+    begin(&f, 256, 256 * 1024);
+    for (int i = 0; i < 100000; ++i) {
+        osc_cached_cache_invalidate_target(&f.targets[0]);
+    }
+    for (uint64_t i = 0; i < 200; ++i) {
+        assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(0, i), 1, 100));
+    }
+    osc_cached_cache_invalidate(&f.c);
+    for (uint64_t i = 0; i < 50; ++i) {
+        assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(1, i), 1, 100));
+        verify(&f);
+    }
+    assert_int_equal(50, f.c.index.count);
+    end(&f);
+
+    prepare(&f, 16, 64 * 1024);
+    f.config.sample = 1000;
+    f.config.scheme = OSC_CACHED_SCHEME_POSITIONAL;
+    open_cache(&f);
+    f.targets[0].generation = UINT64_C(1) << 40;
+    for (uint64_t i = 0; i < 16; ++i) {
+        assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(0, i), 1, 100));
+    }
+    osc_cached_cache_invalidate(&f.c);
+    f.c.hand_left = 0;
+    for (uint64_t i = 0; i < 16; ++i) {
+        assert_int_equal(OSC_CACHED_CONFLICTING, keep(&f, key_at(1, i), 1, 100));
+    }
+    for (uint64_t i = 0; i < 16; ++i) {
+        expect_hit(&f, key_at(1, i), 1, 100);
+    }
+    end(&f);
+}
+
 static void test_invalidation_is_a_number(void **state)
 {
     fixture_t f;
@@ -968,10 +1008,9 @@ static void test_generations(void **state)
         }
         expect_missing(&f, a, 64);
     }
-    /* As many own writes as one generation of the cache, and more: the stamps of the target reach
-     * into the upper half, and still nothing comes back to life. */
+    /* far more own writes than invalidations of all: still nothing comes back to life */
     for (int i = 0; i < 8; ++i) {
-        f.targets[0].generation += OSC_CACHED_CACHE_GENERATION - 3;
+        f.targets[0].generation += 65533;
         assert_int_equal(OSC_CACHED_DIRECT, keep(&f, a, 1, 64));
         expect_hit(&f, a, 1, 64);
         osc_cached_cache_invalidate(&f.c);
@@ -1009,26 +1048,17 @@ static void test_resizes_keep_entries(void **state)
         assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(0, i), 1, 1 + i % 100));
     }
     /* those with low numbers leave: holes, in the array and in the storage */
-    osc_cached_cache_invalidate_target(&f.targets[0]);
     for (uint64_t i = 0; i < 600; ++i) {
         if (i < 300 || 0 == i % 3) {
             osc_cached_entry_t *entry;
 
             /* as an old one of the whole cache, so that the hand takes it */
-            f.c.generation = 0;
-            f.targets[0].generation = 0;
             entry = find(&f, key_at(0, i));
             assert_non_null(entry);
-            entry->stamp = 0;
+            entry->generation = (uint32_t) f.c.generation - 1;
         }
     }
-    f.targets[0].generation = 0;
-    for (uint64_t i = 0; i < 600; ++i) {
-        if (300 <= i && 0 != i % 3) {
-            find(&f, key_at(0, i))->stamp = OSC_CACHED_CACHE_GENERATION;
-        }
-    }
-    osc_cached_cache_invalidate(&f.c);
+    f.c.hand_left = f.c.num_fresh;
     while (0 < f.c.hand_left) {
         assert_int_equal(OSC_CACHED_FAILING, insert(&f, key_at(1, 0), NULL, 0, NULL));
     }
@@ -2348,6 +2378,7 @@ int main(void)
         cmocka_unit_test(test_admission),
         cmocka_unit_test(test_dead_entry_is_reused),
         cmocka_unit_test(test_dead_entries_leave),
+        cmocka_unit_test(test_dead_entries_leave_after_own_writes),
         cmocka_unit_test(test_invalidation_is_a_number),
         cmocka_unit_test(test_generations),
         cmocka_unit_test(test_resizes_keep_entries),
