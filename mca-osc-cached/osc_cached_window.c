@@ -255,6 +255,8 @@ static unsigned long read_stat(const ompi_osc_cached_window_t *window, int stat)
         return cache->open ? osc_cached_storage_used_bytes(&cache->storage) : 0;
     case OSC_CACHED_STAT_storage_capacity:
         return cache->open ? osc_cached_storage_capacity(&cache->storage) : 0;
+    case OSC_CACHED_STAT_budget_taken:
+        return osc_cached_cache_footprint(cache);
     default:
         return value;
     }

@@ -10,37 +10,77 @@
 #include "osc_cached_cache_internal.h"
 
 enum {
-    HAND_STEP = 4,   /* entries looked at per insertion: two lines beside the one at work */
-    RECORDS_MIN = 64 /* gets outstanding at the same time, grows */
+    HAND_STEP = 4,       /* entries looked at per insertion: two lines beside the one at work */
+    RECORDS_SHARE = 4,   /* records take at most 1 / this of what the cache has and may have */
+    RECORDS_KEPT = 1024, /* a larger array is given back when no get is on its way */
 };
 
-/* Records */
+/* Records. They count against the budget, so a program with more gets on their way than that allows
+ * has some that are not kept and do not wait for others, and no more memory in use. */
 
-static bool grow_records(osc_cached_cache_t *cache)
+/* What an array takes from the budget: the smallest one is paid for by osc_cached_cache_open. */
+static inline uint64_t records_cost(uint32_t max)
 {
-    uint32_t max = (0 == cache->max_records) ? RECORDS_MIN : 2 * cache->max_records;
+    return (max <= OSC_CACHED_CACHE_RECORDS_MIN)
+               ? 0
+               : (uint64_t) (max - OSC_CACHED_CACHE_RECORDS_MIN) * sizeof(osc_cached_record_t);
+}
+
+static void free_records(osc_cached_cache_t *cache)
+{
+    cache->alloc.free(cache->alloc.context, cache->records,
+                      cache->max_records * sizeof(*cache->records));
+    osc_cached_cache_give_back(cache, records_cost(cache->max_records));
+}
+
+/* Move the records to another array; the budget holds both meanwhile. */
+static bool move_records(osc_cached_cache_t *cache, uint32_t max)
+{
+    uint64_t cost = records_cost(max);
     osc_cached_record_t *records;
 
-    if (UINT32_MAX / 4 < max) {
+    if (UINT32_MAX / 4 < max
+        || (0 < cost
+            && ((cache->reserved + osc_cached_cache_available(cache)) / RECORDS_SHARE < cost
+                || !osc_cached_cache_reserve(cache, cost)))) {
         return false;
     }
     records = cache->alloc.alloc(cache->alloc.context, 64, max * sizeof(*records));
     if (NULL == records) {
+        osc_cached_cache_give_back(cache, cost);
         return false;
     }
-    memset(records, 0, max * sizeof(*records));
-    if (0 < cache->max_records) {
-        memcpy(records, cache->records, cache->max_records * sizeof(*records));
+    if (0 < cache->fresh_records) {
+        memcpy(records, cache->records, cache->fresh_records * sizeof(*records));
     }
-    for (uint32_t i = max; cache->max_records < i; --i) {
-        records[i - 1].next = cache->free_record;
-        cache->free_record = i;
-    }
-    cache->alloc.free(cache->alloc.context, cache->records,
-                      cache->max_records * sizeof(*cache->records));
+    free_records(cache);
     cache->records = records;
     cache->max_records = max;
     return true;
+}
+
+static bool grow_records(osc_cached_cache_t *cache)
+{
+    if (0 < cache->max_records) {
+        return move_records(cache, 2 * cache->max_records);
+    }
+    return (OSC_CACHED_CACHE_RECORDS_MIN < cache->last_records
+            && move_records(cache, cache->last_records))
+           || move_records(cache, OSC_CACHED_CACHE_RECORDS_MIN);
+}
+
+/* No get is on its way: give a large array back. The next one has the size that was needed now, so
+ * a program with many gets in each epoch does not pay for growing in each. */
+static inline void trim_records(osc_cached_cache_t *cache)
+{
+    if (0 == cache->num_records && RECORDS_KEPT < cache->max_records) {
+        cache->last_records = cache->fresh_records;
+        free_records(cache);
+        cache->records = NULL;
+        cache->max_records = 0;
+        cache->fresh_records = 0;
+        cache->free_record = 0;
+    }
 }
 
 /* A record at the end of its target's list, or NULL without memory. */
@@ -51,12 +91,15 @@ static osc_cached_record_t *add_record(osc_cached_cache_t *cache, osc_cached_tar
     osc_cached_record_t *record;
     uint32_t number;
 
-    if (0 == cache->free_record && !grow_records(cache)) {
+    number = cache->free_record;
+    if (0 != number) {
+        cache->free_record = cache->records[number - 1].next;
+    } else if (cache->fresh_records < cache->max_records || grow_records(cache)) {
+        number = ++cache->fresh_records;
+    } else {
         return NULL;
     }
-    number = cache->free_record;
     record = &cache->records[number - 1];
-    cache->free_record = record->next;
     ++cache->num_records;
 
     record->buffer = *buffer;
@@ -544,12 +587,14 @@ void osc_cached_cache_complete(osc_cached_cache_t *cache, osc_cached_target_t *t
     while (0 != target->head && cache->records[target->head - 1].sequence <= sequence) {
         finish(cache, target, target->head - 1);
     }
+    trim_records(cache);
 }
 
 void osc_cached_cache_complete_one(osc_cached_cache_t *cache, osc_cached_target_t *target,
                                    uint32_t record, uint64_t sequence)
 {
-    if (record < cache->max_records && sequence == cache->records[record].sequence) {
+    if (record < cache->fresh_records && sequence == cache->records[record].sequence) {
         finish(cache, target, record);
+        trim_records(cache);
     }
 }

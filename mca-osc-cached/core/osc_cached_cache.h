@@ -175,9 +175,11 @@ typedef struct {
     uint32_t num_fresh;   /**< entries from this one on were never used */
     uint32_t free_entry;  /**< chain of free entries, or NONE */
     osc_cached_record_t *records;
-    uint32_t max_records;
-    uint32_t num_records; /**< in use */
-    uint32_t free_record; /**< record plus 1; 0: none */
+    uint32_t max_records;   /**< size of the array */
+    uint32_t num_records;   /**< in use */
+    uint32_t fresh_records; /**< records from this one on were never used */
+    uint32_t free_record;   /**< chain of free records: record plus 1; 0: none */
+    uint32_t last_records;  /**< that were needed when the array was given back */
     uint64_t generation;
     uint64_t max_bytes;    /**< of an entry */
     uint64_t least_memory; /**< bytes of storage at the start: it does not shrink below */

@@ -16,6 +16,15 @@
 /** Percent of an index that entries may take: they must find their places in a new one. */
 #define OSC_CACHED_CACHE_LOAD_MAX 95
 
+/** Gets that can be on their way in an open cache whatever its budget is used for. */
+#define OSC_CACHED_CACHE_RECORDS_MIN 16u
+
+/** Take bytes from the budget; false: there are not that many. */
+bool osc_cached_cache_reserve(osc_cached_cache_t *cache, uint64_t bytes);
+void osc_cached_cache_give_back(osc_cached_cache_t *cache, uint64_t bytes);
+/** Bytes that the budget still has. */
+uint64_t osc_cached_cache_available(const osc_cached_cache_t *cache);
+
 /** One entry leaves; false: none of those looked at may. */
 bool osc_cached_cache_evict(osc_cached_cache_t *cache);
 

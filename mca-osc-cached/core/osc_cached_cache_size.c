@@ -18,7 +18,7 @@ enum {
 
 /* Budget */
 
-static bool reserve(osc_cached_cache_t *cache, uint64_t bytes)
+bool osc_cached_cache_reserve(osc_cached_cache_t *cache, uint64_t bytes)
 {
     const osc_cached_budget_t *budget = &cache->config.budget;
 
@@ -29,7 +29,7 @@ static bool reserve(osc_cached_cache_t *cache, uint64_t bytes)
     return true;
 }
 
-static void give_back(osc_cached_cache_t *cache, uint64_t bytes)
+void osc_cached_cache_give_back(osc_cached_cache_t *cache, uint64_t bytes)
 {
     const osc_cached_budget_t *budget = &cache->config.budget;
 
@@ -39,7 +39,7 @@ static void give_back(osc_cached_cache_t *cache, uint64_t bytes)
     }
 }
 
-static uint64_t available(const osc_cached_cache_t *cache)
+uint64_t osc_cached_cache_available(const osc_cached_cache_t *cache)
 {
     const osc_cached_budget_t *budget = &cache->config.budget;
 
@@ -94,7 +94,8 @@ int osc_cached_cache_create(osc_cached_cache_t *cache, const osc_cached_config_t
 
 bool osc_cached_cache_has_room(const osc_cached_cache_t *cache, uint64_t gets)
 {
-    uint64_t room = cache->reserved + (cache->config.adaptive ? available(cache) : 0);
+    uint64_t room =
+        cache->reserved + (cache->config.adaptive ? osc_cached_cache_available(cache) : 0);
     uint64_t mean = (0 < cache->gets) ? cache->got_bytes / cache->gets : 0;
 
     return gets <= room / ((mean / 64 + 1) * 64 + index_cost(1));
@@ -106,7 +107,7 @@ static void update_max_bytes(osc_cached_cache_t *cache)
 
     if (cache->config.adaptive) {
         /* what is too large now fails, and so makes the storage grow */
-        limit += available(cache) / 2;
+        limit += osc_cached_cache_available(cache) / 2;
         max = osc_cached_cache_larger(max, limit / 8);
     }
     if (0 < cache->config.max_entry) {
@@ -139,11 +140,12 @@ static int open_with(osc_cached_cache_t *cache, uint32_t entries, uint64_t memor
 {
     const osc_cached_alloc_t *alloc = &cache->alloc;
     uint32_t slots = slots_for(entries);
-    uint64_t cost = index_cost(slots) + memory;
+    uint64_t cost =
+        index_cost(slots) + memory + OSC_CACHED_CACHE_RECORDS_MIN * sizeof(osc_cached_record_t);
     int status;
 
     /* before anything is allocated: the index is cleared, which takes time and pages */
-    if (!reserve(cache, cost)) {
+    if (!osc_cached_cache_reserve(cache, cost)) {
         return OSC_CACHED_NO_MEMORY;
     }
     status = osc_cached_index_create(&cache->index, slots, 0, cache->config.seed, alloc);
@@ -175,7 +177,7 @@ no_entries:
 no_storage:
     osc_cached_index_destroy(&cache->index);
 no_index:
-    give_back(cache, cost);
+    osc_cached_cache_give_back(cache, cost);
     return status;
 }
 
@@ -205,7 +207,7 @@ void osc_cached_cache_destroy(osc_cached_cache_t *cache)
 {
     const osc_cached_alloc_t *alloc = &cache->alloc;
 
-    for (uint32_t i = 0; i < cache->max_records; ++i) {
+    for (uint32_t i = 0; i < cache->fresh_records; ++i) {
         const osc_cached_record_t *record = &cache->records[i];
         if (0 != record->sequence && NULL != record->buffer.type && NULL != cache->config.done) {
             cache->config.done(&record->buffer);
@@ -218,7 +220,7 @@ void osc_cached_cache_destroy(osc_cached_cache_t *cache)
         osc_cached_index_destroy(&cache->index);
         alloc->free(alloc->context, cache->entries,
                     (size_t) cache->max_entries * sizeof(*cache->entries));
-        give_back(cache, cache->reserved);
+        osc_cached_cache_give_back(cache, cache->reserved);
     }
     memset(cache, 0, sizeof(*cache));
 }
@@ -311,7 +313,7 @@ int osc_cached_cache_resize_index(osc_cached_cache_t *cache, uint32_t entries)
         return OSC_CACHED_OK;
     }
     if (before < after) {
-        if (!reserve(cache, index_cost(after - before))) {
+        if (!osc_cached_cache_reserve(cache, index_cost(after - before))) {
             return OSC_CACHED_NO_MEMORY;
         }
         status = osc_cached_storage_reserve(&cache->storage, regions_for(after));
@@ -333,7 +335,7 @@ int osc_cached_cache_resize_index(osc_cached_cache_t *cache, uint32_t entries)
     if (OSC_CACHED_OK != status) {
         alloc->free(alloc->context, array, (size_t) entries_for(after) * sizeof(*array));
         if (before < after) {
-            give_back(cache, index_cost(after - before));
+            osc_cached_cache_give_back(cache, index_cost(after - before));
         }
         return status;
     }
@@ -342,7 +344,7 @@ int osc_cached_cache_resize_index(osc_cached_cache_t *cache, uint32_t entries)
     cache->entries = array;
     cache->max_entries = entries_for(after);
     if (after < before) {
-        give_back(cache, index_cost(before - after));
+        osc_cached_cache_give_back(cache, index_cost(before - after));
     }
     remake_seen(cache);
     ++cache->resizes;
@@ -365,7 +367,7 @@ int osc_cached_cache_resize_storage(osc_cached_cache_t *cache, uint64_t memory)
     if (after == before) {
         return OSC_CACHED_OK;
     }
-    if (before < after && !reserve(cache, after - before)) {
+    if (before < after && !osc_cached_cache_reserve(cache, after - before)) {
         return OSC_CACHED_NO_MEMORY;
     }
     while (OSC_CACHED_FULL
@@ -376,12 +378,12 @@ int osc_cached_cache_resize_storage(osc_cached_cache_t *cache, uint64_t memory)
     }
     if (OSC_CACHED_OK != status) {
         if (before < after) {
-            give_back(cache, after - before);
+            osc_cached_cache_give_back(cache, after - before);
         }
         return status;
     }
     if (after < before) {
-        give_back(cache, before - after);
+        osc_cached_cache_give_back(cache, before - after);
     }
     (void) osc_cached_storage_prefault(&cache->storage, SIZE_MAX);
     update_max_bytes(cache);
@@ -395,7 +397,7 @@ static osc_cached_adapt_sizes_t wanted_sizes(osc_cached_cache_t *cache, uint64_t
     const uint64_t *access = cache->interval.access;
     uint32_t slots = osc_cached_index_num_slots(&cache->index);
     uint64_t memory = osc_cached_storage_capacity(&cache->storage);
-    uint64_t more = available(cache), more_slots = more / 2 / index_cost(1);
+    uint64_t more = osc_cached_cache_available(cache), more_slots = more / 2 / index_cost(1);
     osc_cached_adapt_window_t window = {
         .gets = osc_cached_cache_larger(cache->gets - cache->interval.first_get, least_gets),
         .hits = access[OSC_CACHED_HIT] + access[OSC_CACHED_JOIN],

@@ -25,6 +25,8 @@ enum { TARGETS = 3, BYTES_MAX = 8192, KEYS_MAX = 4096, OPS_MAX = 300, SEGMENTS_M
 /* An allocator that counts, checks sizes, and fails at the Nth request or from it on. */
 typedef struct {
     size_t in_use;    /* blocks */
+    size_t bytes;     /* of these */
+    size_t most;      /* bytes, so far */
     size_t requests;  /* so far */
     size_t fail_at;   /* 0: never; else the request with this number (from 1) fails */
     size_t fail_from; /* 0: never; else this one and all after it */
@@ -53,6 +55,8 @@ static void *test_alloc_get(void *context, size_t alignment, size_t bytes)
     alloc->blocks[i].memory = memory;
     alloc->blocks[i].bytes = bytes;
     ++alloc->in_use;
+    alloc->bytes += bytes;
+    alloc->most = (alloc->most < alloc->bytes) ? alloc->bytes : alloc->most;
     memset(memory, 0xa5, bytes);
     return memory;
 }
@@ -73,6 +77,7 @@ static void test_alloc_put(void *context, void *memory, size_t bytes)
     memset(memory, 0x5a, bytes);
     alloc->blocks[i].memory = NULL;
     --alloc->in_use;
+    alloc->bytes -= bytes;
     free(memory);
 }
 
@@ -201,10 +206,13 @@ static void verify(fixture_t *f)
     f->counts.requests = before.requests;
     assert_int_equal(f->budget.taken, osc_cached_cache_footprint(&f->c));
     if (f->c.open) {
-        /* a slot has its share of the table, an entry, two regions and two hashes of keys; the
-         * size asked for at the start may have a fraction of a line more */
+        /* a slot has its share of the table, an entry, two regions and two hashes of keys; there
+         * are always 16 records; the size asked for at the start may have a fraction of a line
+         * more */
         uint64_t slot = 8 + sizeof(osc_cached_entry_t) + 2 * sizeof(osc_cached_region_t) + 8;
+        uint64_t records = (f->c.max_records < 16) ? 16 : f->c.max_records;
         uint64_t sizes = osc_cached_index_num_slots(&f->c.index) * slot
+                         + records * sizeof(osc_cached_record_t)
                          + osc_cached_storage_capacity(&f->c.storage);
 
         assert_in_range(f->budget.taken, sizes, sizes + OSC_CACHED_STORAGE_LINE - 1);
@@ -1231,6 +1239,77 @@ static void test_many_records(void **state)
     free(waits);
 }
 
+/* Gets on their way take memory from the budget, not more than a part of it, and give it back. */
+static void test_records_are_bounded(void **state)
+{
+    enum { LIMIT = 1 << 20, GETS = 200000 };
+    static unsigned char fill[64], waits[GETS];
+    osc_cached_key_t key = key_at(0, 0);
+    size_t before, first = 0, requests = 0, have;
+    uint64_t taken;
+    fixture_t f;
+
+    (void) state;
+    prepare(&f, 256, 64 * 1024);
+    f.budget.limit = LIMIT;
+    open_cache(&f);
+    assert_int_equal(OSC_CACHED_DIRECT, insert(&f, key, fill, 64, NULL));
+    before = f.counts.bytes;
+    taken = f.budget.taken;
+    complete(&f, 0);
+    for (int epoch = 0; epoch < 4; ++epoch) {
+        size_t joins = 0;
+
+        osc_cached_cache_invalidate(&f.c);
+        memset(waits, 0, sizeof(waits));
+        fetch(key, (uint64_t) epoch, 0, fill, 64);
+        f.counts.most = 0;
+        requests = f.counts.requests;
+        assert_int_equal(OSC_CACHED_DIRECT, insert(&f, key, fill, 64, NULL));
+        for (int i = 0; i < GETS; ++i) {
+            osc_cached_access_t access = get(&f, key, waits + i, 1, &have);
+
+            if (OSC_CACHED_JOIN == access) {
+                assert_int_equal(i, joins); /* the first ones, then none */
+                ++joins;
+            } else {
+                assert_int_equal(OSC_CACHED_FAILING, access);
+            }
+        }
+        requests = f.counts.requests - requests;
+        assert_in_range(joins, 1000, LIMIT / sizeof(osc_cached_record_t) / 4);
+        assert_true(f.budget.taken <= LIMIT);
+        assert_true(f.counts.most <= LIMIT); /* also while the array grew */
+        assert_int_equal(OSC_CACHED_FAILING, insert(&f, key_at(0, 64), fill, 64, NULL));
+        verify(&f);
+        complete(&f, 0);
+        for (size_t i = 0; i < GETS; ++i) {
+            assert_int_equal((i < joins) ? *memory_of(key, (uint64_t) epoch) : 0, waits[i]);
+        }
+        assert_true(f.counts.bytes <= before);
+        assert_int_equal(taken, f.budget.taken);
+        verify(&f);
+        first = (0 == epoch) ? joins : first;
+        assert_true(first / 2 < joins);
+    }
+    /* no growing, from the second time on, until there are more than the last time */
+    assert_true(requests < 4);
+    /* when others have taken all that is left of the budget: as many as were paid for at first */
+    f.c.config.adaptive = false;
+    f.budget.taken = LIMIT;
+    f.c.reserved += LIMIT - taken;
+    osc_cached_cache_invalidate(&f.c);
+    assert_int_equal(OSC_CACHED_DIRECT, insert(&f, key, fill, 64, NULL));
+    for (int i = 1; i < 16; ++i) {
+        assert_int_equal(OSC_CACHED_JOIN, get(&f, key, waits, 1, &have));
+    }
+    assert_int_equal(OSC_CACHED_FAILING, get(&f, key, waits, 1, &have));
+    complete(&f, 0);
+    f.budget.taken = taken;
+    f.c.reserved -= LIMIT - taken;
+    end(&f);
+}
+
 static void test_types(void **state)
 {
     fixture_t f;
@@ -2065,7 +2144,7 @@ static void test_no_memory_any_more(void **state)
         while (OSC_CACHED_JOIN == get(&f, key, space, 1, &have)) {
             ++joins;
         }
-        assert_int_equal(63, joins);
+        assert_int_equal(15, joins);
         assert_int_equal(OSC_CACHED_FAILING, insert(&f, key_at(0, 1), space, 64, NULL));
         verify(&f);
         complete(&f, 0);
@@ -2385,6 +2464,7 @@ int main(void)
         cmocka_unit_test(test_growing_a_full_index),
         cmocka_unit_test(test_resizes_with_records),
         cmocka_unit_test(test_many_records),
+        cmocka_unit_test(test_records_are_bounded),
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_verify_sees_damage),
         cmocka_unit_test(test_adaptation),
