@@ -178,6 +178,7 @@ typedef struct ompi_osc_cached_window_t {
     uint32_t retry_open; /**< gets until another attempt to open the cache */
     osc_cached_profit_costs_t costs;
     bool subscribed;       /**< to the info keys */
+    const char *mode_key;  /**< the string under which the mode came last: see is_overruled() */
     uint64_t told_resizes; /**< resizes that the window's info knows of */
     struct ompi_osc_cached_layouts_t *layouts;
     struct ompi_osc_cached_rget_t *rgets; /**< MPI_Rget on their way that fill entries */

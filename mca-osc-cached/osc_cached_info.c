@@ -6,6 +6,10 @@
  *
  * MPI_Win_get_info reports what the callbacks return, so they return what is in force; what changes
  * later, or by another key, is stored by ompi_osc_cached_info_tell().
+ *
+ * Two names of the mode.  MPI_Win_set_info calls back for one key after the other, in the program's
+ * order, and tells nobody what else the info object has.  When it has both names, the alias does
+ * not count: not even when it comes last, see is_overruled().
  */
 
 #include "ompi_config.h"
@@ -17,19 +21,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "opal/class/opal_pointer_array.h"
 #include "opal/util/info_subscriber.h"
 #include "opal/util/proc.h"
 #include "opal/util/show_help.h"
 #include "ompi/constants.h"
+#include "ompi/info/info.h"
 
 #include "osc_cached.h"
 
 /* the info interface became const-correct in Open MPI 5.0 */
 #if OMPI_MAJOR_VERSION >= 5
 #define INFO_CONST const
+#define INFO_KEY(entry) ((entry)->ie_key->string)
 #else
 #define INFO_CONST
+#define INFO_KEY(entry) ((entry)->ie_key)
 #endif
+
+/* all info objects of the program; a release that does not give it away can still load us */
+#pragma weak ompi_info_f_to_c_table
 
 static const mca_base_var_enum_value_t modes[] = {
     {.value = OSC_CACHED_MODE_OFF, .string = "off"},
@@ -250,12 +261,56 @@ static void set_mode(ompi_osc_cached_window_t *window, int mode)
         return value;                                                                          \
     }
 
+/* Whether an info object of the program holds these very strings as keys, in this order. */
+static bool are_in_one_info(const char *first, const char *second)
+{
+    opal_pointer_array_t *table = &ompi_info_f_to_c_table;
+    bool found = false;
+
+    if (NULL == table) {
+        return true;
+    }
+    /* an info object leaves the table before it is destroyed */
+    opal_mutex_lock(&table->lock);
+    for (int i = 0; i < table->size && !found; ++i) {
+        ompi_info_t *info = table->addr[i];
+        opal_info_entry_t *entry;
+        bool behind = false;
+
+        if (NULL == info) {
+            continue;
+        }
+        opal_mutex_lock(info->super.i_lock);
+        OPAL_LIST_FOREACH(entry, &info->super.super, opal_info_entry_t)
+        {
+            behind |= first == INFO_KEY(entry);
+            found |= behind && second == INFO_KEY(entry);
+        }
+        opal_mutex_unlock(info->super.i_lock);
+    }
+    opal_mutex_unlock(&table->lock);
+    return found;
+}
+
+/* Whether the info object that brings the alias has brought our own key before it.  A callback sees
+ * the key's string in the info object itself: the one with both strings is it.  (Copies made by
+ * MPI_Info_dup share strings in 5.0.  So only an own key that came after the last alias is asked
+ * for: then a copy without one of the keys does what it says after its original was used, too.) */
+static bool is_overruled(ompi_osc_cached_window_t *window, const char *alias)
+{
+    const char *own = window->mode_key;
+
+    window->mode_key = NULL;
+    return NULL != own && are_in_one_info(own, alias);
+}
+
 static INFO_CONST char *mode_changed(opal_infosubscriber_t *object, INFO_CONST char *key,
                                      INFO_CONST char *value)
 {
     int mode;
 
     WINDOW_OF(object)
+    window->mode_key = key;
     if (read_name(window, key, value, modes, window->mode, &mode)) {
         set_mode(window, mode);
     }
@@ -268,8 +323,13 @@ static INFO_CONST char *clampi_mode_changed(opal_infosubscriber_t *object, INFO_
     int mode;
 
     WINDOW_OF(object)
-    if (0 != strcmp(value, NOT_GIVEN)
-        && read_name(window, key, value, clampi_modes, window->mode, &mode)) {
+    if (is_overruled(window, key)) {
+#if OMPI_MAJOR_VERSION < 5
+        /* would report what the program has asked for, unless it was ignored */
+        return NULL;
+#endif
+    } else if (0 != strcmp(value, NOT_GIVEN)
+               && read_name(window, key, value, clampi_modes, window->mode, &mode)) {
         set_mode(window, mode);
     }
     return (INFO_CONST char *) clampi_modes[window->mode].string;
