@@ -251,6 +251,9 @@ void ompi_osc_cached_forward_update(ompi_osc_cached_window_t *window)
 {
     bool wanted = window->active || NULL != window->busy || window->counted;
 
+    if (OSC_CACHED_EPOCH_NONE == window->epoch && !window->counted) {
+        return; /* operations are errors now; programs that lock for each get would exchange twice */
+    }
     if (wanted != window->installed) {
         window->installed = wanted;
         exchange(window, &operations, wanted);

@@ -76,7 +76,9 @@ static void cacheable(MPI_Win win)
     OK(MPI_Get(&got, 1, MPI_INT, peer, 0, 1, MPI_INT, win));
     OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
     CHECK(1000 + peer == got, "%d", got);
+    OK(MPI_Win_lock(MPI_LOCK_SHARED, peer, 0, win));
     EXPECT(0);
+    OK(MPI_Win_unlock(peer, win));
     /* somebody wants to know: every call is counted from now on */
     counters_open(&counters, &win);
     OK(MPI_Win_lock_all(0, win));
