@@ -65,32 +65,61 @@ AC_DEFUN([_LOCALITY_OMPI_SOURCE], [
             [AC_MSG_ERROR([the source tree is Open MPI $locality_source_version, but $locality_ompi_version is installed: give the source of the same release])])])
 ])
 
-# The developer headers of the Open MPI found: complete, or completed from its source tree.
+# _LOCALITY_TRY_HEADERS(CPPFLAGS, IF_COMPLETE)
+# All that osc/cached includes: opal/util/proc.h wants the pmix.h that Open MPI was built with.
+AC_DEFUN([_LOCALITY_TRY_HEADERS], [
+    locality_saved_CPPFLAGS=$CPPFLAGS
+    CPPFLAGS="$CPPFLAGS $1"
+    AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[
+        #include "ompi_config.h"
+        #include "opal/mca/base/mca_base_component_repository.h"
+        #include "opal/util/info_subscriber.h"
+        #include "opal/util/proc.h"
+        #include "ompi/mca/osc/base/base.h"
+        #include "ompi/win/win.h"
+    ]])], [$2])
+    CPPFLAGS=$locality_saved_CPPFLAGS
+])
+
+# The developer headers of the Open MPI found: complete, or completed from its source tree, or by
+# our own words for those that Debian 13 lacks.
 AC_DEFUN([_LOCALITY_OMPI_HEADERS], [
     LOCALITY_OMPI_PATH([incdir], [locality_incdir])
     LOCALITY_OMPI_PATH([pkgincludedir], [locality_pkgincludedir])
     LOCALITY_OMPI_PATH([libdir], [locality_libdir])
     LOCALITY_OMPI_PATH([pkglibdir], [locality_pkglibdir])
-    OMPI_CPPFLAGS="-isystem $locality_pkgincludedir -isystem $locality_incdir"
-    AS_IF([test -n "$locality_source"],
-        [OMPI_CPPFLAGS="$OMPI_CPPFLAGS -idirafter $locality_source -idirafter $locality_source/opal/include -idirafter $locality_source/ompi/include"])
     # Only libmpi, through which the others are found, and functions when they are first called: so
     # another release can load the component, which then declines by itself. libmpi has the same
-    # soname in 4.1 and 5.0, libopen-pal has not.
+    # soname in 4.1, 5.0 and 6.0, libopen-pal has not.
     OMPI_LDFLAGS="-L$locality_libdir -Wl,-z,lazy"
     OMPI_LIBS="-lmpi"
 
     AC_MSG_CHECKING([for the developer headers of Open MPI $locality_ompi_version])
-    locality_saved_CPPFLAGS=$CPPFLAGS
-    CPPFLAGS="$CPPFLAGS $OMPI_CPPFLAGS"
-    AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[
-        #include "ompi_config.h"
-        #include "opal/mca/base/mca_base_component_repository.h"
-        #include "opal/util/info_subscriber.h"
-        #include "ompi/mca/osc/base/base.h"
-        #include "ompi/win/win.h"
-    ]])], [locality_headers=yes], [locality_headers=no])
-    CPPFLAGS=$locality_saved_CPPFLAGS
+    # where an Open MPI that was built with the system's PMIx has its pmix.h
+    locality_installed="-isystem $locality_pkgincludedir -isystem $locality_incdir"
+    locality_pkg_pmix=`pkg-config --cflags-only-I pmix 2>/dev/null | sed 's/-I */-isystem /g'`
+    locality_debian_pmix=$locality_libdir/../../pmix2/include
+    AS_IF([test -d "$locality_debian_pmix"],
+        [locality_debian_pmix="-isystem `cd "$locality_debian_pmix" && pwd`"],
+        [locality_debian_pmix=])
+    locality_of_source=
+    AS_IF([test -n "$locality_source"],
+        [locality_of_source="-idirafter $locality_source -idirafter $locality_source/opal/include -idirafter $locality_source/ompi/include"])
+    locality_of_ours="-idirafter `cd "$srcdir" && pwd`/mca-osc-cached/headers"
+    locality_headers=no
+    for locality_pmix in "" "$locality_pkg_pmix" "$locality_debian_pmix"; do
+        AS_IF([test "$locality_headers" = no],
+            [_LOCALITY_TRY_HEADERS([$locality_installed $locality_pmix],
+                [locality_headers=yes OMPI_CPPFLAGS="$locality_installed $locality_pmix $locality_of_source"])])
+        AS_IF([test "$locality_headers" = no && test -n "$locality_of_source"],
+            [_LOCALITY_TRY_HEADERS([$locality_installed $locality_pmix $locality_of_source],
+                [locality_headers="yes, some from $locality_source"
+                 OMPI_CPPFLAGS="$locality_installed $locality_pmix $locality_of_source"])])
+        AS_IF([test "$locality_headers" = no],
+            [_LOCALITY_TRY_HEADERS([$locality_installed $locality_pmix $locality_of_ours],
+                [locality_headers="yes, with our replacement of two that are not installed (mca-osc-cached/headers)"
+                 OMPI_CPPFLAGS="$locality_installed $locality_pmix $locality_of_ours"])])
+    done
     AC_MSG_RESULT([$locality_headers])
 
     locality_ompi_summary="$locality_ompi_version in $locality_libdir"
@@ -98,7 +127,7 @@ AC_DEFUN([_LOCALITY_OMPI_HEADERS], [
         AS_IF([test "$with_ompi" != auto], [
             AC_MSG_ERROR([Open MPI $locality_ompi_version is installed without the developer headers
 that a component needs. One of these helps:
-  - Debian, Ubuntu: apt-get install libopenmpi-dev
+  - Debian, Ubuntu: apt-get install libopenmpi-dev libpmix-dev
   - an Open MPI of your own: configure it with --with-devel-headers and install it again
   - 5.0.x lacks a few of them even then: unpack its source and add --with-ompi-source=DIR
 config.log tells which header was missed.])])
@@ -182,10 +211,38 @@ AC_DEFUN([LOCALITY_COMPONENT_FOLDER], [
     AS_CASE([$componentdir], ['$(libdir)'*], [
         locality_libdir_of_prefix=`echo "$libdir" | sed -e "s|.{exec_prefix}|$prefix|" -e "s|.{prefix}|$prefix|"`
         locality_folder=$locality_libdir_of_prefix/openmpi])
-    locality_component_summary="the components in $locality_folder"
-    AS_IF([test -n "$locality_ompi_version" && test "$locality_folder" != "$locality_pkglibdir" &&
-            test "$locality_folder" != "$HOME/.openmpi/components"],
-        [locality_component_summary="$locality_component_summary
-                        where Open MPI finds them with this setting:
-                        --mca mca_base_component_path $locality_folder:$locality_pkglibdir"])
+    _LOCALITY_COMPONENT_SETTINGS
+    locality_component_summary="the components in $locality_folder
+$locality_settings"
+    # make install says it again
+    AC_CONFIG_COMMANDS([component-settings], [AS_ECHO(["$locality_settings"]) >component-settings],
+        [locality_settings='$locality_settings'])
+])
+
+# What has to be set so that mpirun finds the components in locality_folder; empty: nothing. The
+# path of Open MPI is PMIx's too, which has no use for our components and says so.
+AC_DEFUN([_LOCALITY_COMPONENT_SETTINGS], [
+    locality_settings=
+    AS_CASE([$locality_folder],
+        ["$locality_pkglibdir"], [locality_default=yes locality_path=$locality_pkglibdir],
+        ["$HOME/.openmpi/components"], [locality_default=yes locality_path=$locality_folder:$locality_pkglibdir],
+        [locality_default=no locality_path=$locality_folder:$locality_pkglibdir])
+    # Debian 13's PMIx exports its own path to Open MPI: both default folders are lost. That of Debian
+    # forky does not.
+    locality_pmix_folder=$locality_libdir/pmix
+    locality_hides=
+    AS_IF([test -d "$locality_libdir/../../pmix2/lib/pmix"], [
+        locality_pmix_folder=`cd "$locality_libdir/../../pmix2/lib/pmix" && pwd`
+        locality_pmix_params=`cd "$locality_libdir/../../pmix2" && pwd`/share/pmix-mca-params.conf
+        AS_CASE([$locality_ompi_version], [5.0.*], [
+            AS_IF([grep '^ *mca_base_component_path *=' "$locality_pmix_params" >/dev/null 2>&1],
+                [locality_hides=$locality_pmix_params])])])
+    AS_IF([test -n "$locality_ompi_version" && test "$locality_default$locality_hides" != yes], [
+        locality_settings="  mpirun finds them with these settings:
+      export OMPI_MCA_mca_base_component_path=$locality_path"
+        AS_CASE([$locality_ompi_version], [4.1.*], [], [locality_settings="$locality_settings
+      export PMIX_MCA_mca_base_component_path=$locality_pmix_folder"])
+        AS_IF([test "$locality_default" = yes], [locality_settings="$locality_settings
+  or, for all users, with this line of PMIx commented out, which hides both of Open MPI's folders:
+      mca_base_component_path   in $locality_hides"])])
 ])

@@ -106,11 +106,13 @@ mpi_path() {
 # 4.1 (all components are DSOs) would not even find its launcher without it. PMIx reads the same variable and must keep
 # its own.
 mpi_component_path() {
-    local default
+    local default pmix
     default=$(mpi_path pkglibdir)
     COMPONENT_ENV=("OMPI_MCA_mca_base_component_path=$1:$default")
     if [[ $MPI_SERIES != 4.* ]]; then
-        COMPONENT_ENV+=("PMIX_MCA_mca_base_component_path=${default%/*}/pmix")
+        pmix=${default%/*/*/*}/pmix2/lib/pmix # Debian
+        [[ -d $pmix ]] || pmix=${default%/*}/pmix
+        COMPONENT_ENV+=("PMIX_MCA_mca_base_component_path=$pmix")
     fi
 }
 
