@@ -41,6 +41,7 @@ struct llamatch_heater {
     pthread_cond_t left;   /* the heater has left a target, or has started */
     state_t state;
     uint32_t pauses;
+    uint64_t wake_ups; /* asked for so far */
     int current;     /* the target that is read with the mutex released; -1: none */
     uint64_t visits; /* to targets so far, finished */
     target_t *targets;
@@ -165,11 +166,13 @@ static void pass(llamatch_heater_t *heater)
     atomic_store_explicit(&heater->passes, LOAD(heater->passes) + 1, memory_order_release);
 }
 
-/* Sleep, but wake up when somebody wants something. */
-static void sleep_ns(llamatch_heater_t *heater, uint64_t ns)
+/* Sleep, unless somebody wants something since there were @p wake_ups, also while the mutex was
+   released to read: the signal came too early then. */
+static void sleep_ns(llamatch_heater_t *heater, uint64_t ns, uint64_t wake_ups)
 {
     uint64_t until;
     struct timespec when;
+    int status = 0;
 
     if (0 == ns) {
         (void) pthread_mutex_unlock(&heater->mutex);
@@ -180,13 +183,15 @@ static void sleep_ns(llamatch_heater_t *heater, uint64_t ns)
     until = now_ns() + ((ns < NS_PER_S * 3600) ? ns : NS_PER_S * 3600);
     when.tv_sec = (time_t) (until / NS_PER_S);
     when.tv_nsec = (long) (until % NS_PER_S);
-    (void) pthread_cond_timedwait(&heater->wake, &heater->mutex, &when);
+    while (0 == status && wake_ups == heater->wake_ups) {
+        status = pthread_cond_timedwait(&heater->wake, &heater->mutex, &when);
+    }
 }
 
 static void heat_until_stopped(llamatch_heater_t *heater)
 {
     while (STOPPING != heater->state) {
-        uint64_t period = LOAD(heater->period_ns);
+        uint64_t wake_ups = heater->wake_ups, period = LOAD(heater->period_ns);
 
         if (0 < heater->pauses) {
             (void) pthread_cond_wait(&heater->wake, &heater->mutex);
@@ -194,11 +199,12 @@ static void heat_until_stopped(llamatch_heater_t *heater)
             STORE(heater->self_paused, false);
             pass(heater);
             if (!must_leave(heater)) {
-                sleep_ns(heater, period);
+                sleep_ns(heater, period, wake_ups);
             }
         } else {
             STORE(heater->self_paused, true);
-            sleep_ns(heater, (LLAMATCH_HEATER_NAP_NS < period) ? period : LLAMATCH_HEATER_NAP_NS);
+            sleep_ns(heater, (LLAMATCH_HEATER_NAP_NS < period) ? period : LLAMATCH_HEATER_NAP_NS,
+                     wake_ups);
         }
     }
 }
@@ -335,6 +341,7 @@ static bool is_child(const llamatch_heater_t *heater)
 
 static void wake_up(llamatch_heater_t *heater)
 {
+    ++heater->wake_ups;
     (void) pthread_cond_signal(&heater->wake);
 }
 

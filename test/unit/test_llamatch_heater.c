@@ -17,12 +17,23 @@
 #include "llamatch_test_alloc.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+/* The heater's source itself, so that its thread can be held in the middle of a pass. */
+static int unlock(pthread_mutex_t *mutex);
+static int wait_until(pthread_cond_t *condition, pthread_mutex_t *mutex,
+                      const struct timespec *until);
+#define pthread_mutex_unlock unlock
+#define pthread_cond_timedwait wait_until
+#include "llamatch_heater.c"
+#undef pthread_mutex_unlock
+#undef pthread_cond_timedwait
 
 #define MANY_BYTES SIZE_MAX
 #define HOUR_NS (UINT64_C(3600) * 1000000000)
@@ -271,6 +282,7 @@ static void test_long_period(void **state)
 {
     static char region[4096];
     llamatch_heater_t *heater = heater_of(HOUR_NS, MANY_BYTES);
+    uint64_t passes;
     int id;
 
     (void) state;
@@ -281,13 +293,110 @@ static void test_long_period(void **state)
     WAIT_UNTIL(2 <= stats_of(heater).passes);
     llamatch_heater_set_period(heater, 1000);
     wait_for_passes(heater, 5);
+    passes = stats_of(heater).passes;
     llamatch_heater_set_period(heater, HOUR_NS);
-    wait_for_passes(heater, 1);
+    WAIT_UNTIL(passes < stats_of(heater).passes); /* there may be one, and no other */
     llamatch_heater_destroy(heater);
     heater = heater_of(UINT64_MAX, MANY_BYTES);
     assert_int_equal(LLAMATCH_OK, llamatch_heater_add_region(heater, region, 4096, &id));
     WAIT_UNTIL(1 <= stats_of(heater).passes);
     llamatch_heater_destroy(heater);
+}
+
+/* Where the thread of a heater is, when its test wants to know. */
+static _Thread_local bool is_watched;
+static atomic_bool hold_passes;
+static atomic_int sleeps;
+static sem_t events, go_on;
+
+static int watch(void *context)
+{
+    (void) context;
+    is_watched = true;
+    return 0;
+}
+
+/* In a pass it releases its mutex to read. */
+static int unlock(pthread_mutex_t *mutex)
+{
+    int status = pthread_mutex_unlock(mutex);
+
+    if (is_watched && atomic_load(&hold_passes)) {
+        (void) sem_post(&events);
+        (void) sem_wait(&go_on);
+    }
+    return status;
+}
+
+static int wait_until(pthread_cond_t *condition, pthread_mutex_t *mutex,
+                      const struct timespec *until)
+{
+    if (is_watched) {
+        atomic_fetch_add(&sleeps, 1);
+        (void) sem_post(&events);
+    }
+    return pthread_cond_timedwait(condition, mutex, until);
+}
+
+static void ask_for_period(llamatch_heater_t *heater, int id)
+{
+    (void) id;
+    llamatch_heater_set_period(heater, HOUR_NS / 2);
+}
+
+static void ask_for_pause_and_more(llamatch_heater_t *heater, int id)
+{
+    (void) id;
+    llamatch_heater_pause(heater);
+    llamatch_heater_resume(heater);
+}
+
+static void ask_for_region(llamatch_heater_t *heater, int id)
+{
+    static char region[64];
+
+    (void) id;
+    assert_int_equal(LLAMATCH_OK, llamatch_heater_add_region(heater, region, 64, &id));
+}
+
+static void ask_for_target(llamatch_heater_t *heater, int id)
+{
+    llamatch_heater_pause_target(heater, id, false);
+}
+
+/* What is asked for while it reads is not lost: it does not sleep before the next pass. */
+static void test_asked_in_a_pass(void **state)
+{
+    void (*const asks[])(llamatch_heater_t *, int) = {ask_for_period, ask_for_pause_and_more,
+                                                      ask_for_region, ask_for_target};
+    static char region[64];
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); ++i) {
+        llamatch_heater_config_t config = {.period_ns = HOUR_NS,
+                                           .max_bytes = MANY_BYTES,
+                                           .begin = watch};
+        llamatch_heater_t *heater = NULL;
+        int id;
+
+        assert_int_equal(0, sem_init(&events, 0, 0));
+        assert_int_equal(0, sem_init(&go_on, 0, 0));
+        assert_int_equal(LLAMATCH_OK, llamatch_heater_create(&config, NULL, &heater));
+        assert_int_equal(0, sem_wait(&events)); /* it sleeps: there is nothing to heat */
+        atomic_store(&hold_passes, true);
+        assert_int_equal(LLAMATCH_OK, llamatch_heater_add_region(heater, region, 64, &id));
+        assert_int_equal(0, sem_wait(&events)); /* it reads, and is held there */
+        atomic_store(&sleeps, 0);
+        asks[i](heater, id);
+        assert_int_equal(0, sem_post(&go_on));
+        assert_int_equal(0, sem_wait(&events)); /* it reads again, or sleeps */
+        assert_int_equal(0, atomic_load(&sleeps));
+        atomic_store(&hold_passes, false);
+        assert_int_equal(0, sem_post(&go_on));
+        llamatch_heater_destroy(heater);
+        assert_int_equal(0, sem_destroy(&events));
+        assert_int_equal(0, sem_destroy(&go_on));
+    }
 }
 
 typedef struct {
@@ -614,6 +723,7 @@ int main(void)
         cmocka_unit_test(test_pins),
         cmocka_unit_test(test_removed_regions_are_left),
         cmocka_unit_test(test_long_period),
+        cmocka_unit_test(test_asked_in_a_pass),
         cmocka_unit_test(test_begin),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_fork),
