@@ -106,9 +106,12 @@ static void make_resized(struct layout *l, size_t one, rng_t *rng)
 static void make_subarray(struct layout *l, size_t one, rng_t *rng)
 {
     int rows = l->items % 4 ? 1 : 4, columns = l->items / rows;
-    int part[2] = {rows, columns}, first[2] = {(int) rng_below(rng, 3), (int) rng_below(rng, 3)},
-        whole[2] = {rows + first[0] + 1, columns + first[1] + (int) rng_below(rng, 3)};
+    int part[2] = {rows, columns}, first[2], whole[2];
 
+    first[0] = (int) rng_below(rng, 3);
+    first[1] = (int) rng_below(rng, 3);
+    whole[0] = rows + first[0] + 1;
+    whole[1] = columns + first[1] + (int) rng_below(rng, 3);
     OK(MPI_Type_create_subarray(2, whole, part, first, MPI_ORDER_C, base_type[l->base], &l->type));
     for (int r = 0; r < rows; ++r) {
         add_block(l, ((first[0] + r) * whole[1] + first[1]) * one, columns * one);

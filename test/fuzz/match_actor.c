@@ -628,10 +628,14 @@ static void drain(struct work *w, struct channel *ch)
     for (int p = 0; p < ch->peers; ++p) {
         while (ch->num_arrived[p] > 0) {
             const struct message *m = &ch->arrived[p][rng_below(&w->rng, ch->num_arrived[p])];
-            struct wish wish = {rng_chance(&w->rng, 50) ? MPI_ANY_SOURCE : p,
-                                ch->shared || rng_chance(&w->rng, 50) ? m->tag : MPI_ANY_TAG,
-                                m->method};
+            struct wish wish = {p, m->tag, m->method};
 
+            if (rng_chance(&w->rng, 50)) {
+                wish.source = MPI_ANY_SOURCE;
+            }
+            if (!ch->shared && !rng_chance(&w->rng, 50)) {
+                wish.tag = MPI_ANY_TAG;
+            }
             receive_exactly(w, ch, &wish);
         }
     }

@@ -64,7 +64,8 @@ static int plan_bytes(rng_t *rng, const struct shape *s)
     int bytes = (int) rng_below(rng, 41);
 
     if (rng_chance(rng, 30)) {
-        bytes = edges[rng_below(rng, 7)] + 16 - (int) rng_below(rng, 100);
+        bytes = edges[rng_below(rng, 7)] + 16;
+        bytes -= (int) rng_below(rng, 100);
     } else if (rng_chance(rng, 10)) {
         bytes = (int) rng_size(rng, s->bytes);
     }

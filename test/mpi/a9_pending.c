@@ -24,6 +24,8 @@ static unsigned char value(int at)
 
 static void round_of_gets(MPI_Win win, unsigned *seed)
 {
+    int most;
+
     memset(buf, 0xee, sizeof(buf));
     for (int k = 0; k < GETS; ++k) {
         if (k > 0 && 0 == rand_r(seed) % 3) { /* again, a little longer or shorter */
@@ -31,7 +33,8 @@ static void round_of_gets(MPI_Win win, unsigned *seed)
             get[k].n = 1 + (get[k].n + rand_r(seed) % 40) % LONGEST;
         } else {
             get[k].at = rand_r(seed) % (BYTES - 2 * LONGEST);
-            get[k].n = 1 + rand_r(seed) % (rand_r(seed) % 4 ? 64 : LONGEST - 1);
+            most = rand_r(seed) % 4 ? 64 : LONGEST - 1;
+            get[k].n = 1 + rand_r(seed) % most;
         }
         OK(MPI_Get(buf[k], get[k].n, MPI_BYTE, 1, get[k].at, get[k].n, MPI_BYTE, win));
         if (0 == rand_r(seed) % 400) {

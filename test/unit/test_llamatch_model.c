@@ -210,8 +210,10 @@ static void step_receive(world_t *w, comm_t *c, bool may_take, bool may_post)
             hold.item = message.item;
             hold.peer = message.peer;
         } else {
-            assert_ptr_equal(llamatch_engine_search(&c->engine, comm_peer(c, source), tag, &hold),
-                             hold.item);
+            const void *found =
+                llamatch_engine_search(&c->engine, comm_peer(c, source), tag, &hold);
+
+            assert_ptr_equal(found, hold.item);
         }
         depth = new_depth(c, false);
         if (0 < expected) {

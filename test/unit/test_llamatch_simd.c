@@ -39,8 +39,11 @@ static int32_t random_tag(uint64_t *seed)
 
 static llamatch_key_t random_key(uint64_t *seed)
 {
-    llamatch_key_t key = {random_tag(seed), random_tag(seed), random_tag(seed)};
+    llamatch_key_t key;
 
+    key.tag = random_tag(seed);
+    key.other = random_tag(seed);
+    key.floor = random_tag(seed);
     switch (test_random(seed, 4)) {
     case 0:
         return llamatch_key_of_message(key.tag);

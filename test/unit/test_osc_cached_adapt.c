@@ -338,7 +338,9 @@ static void test_growth_stays(void **state)
 
 static uint64_t any_size(uint64_t *random, unsigned bits)
 {
-    return random_bits(random) >> (64 - bits + below(random, bits));
+    uint64_t value = random_bits(random);
+
+    return value >> (64 - bits + below(random, bits));
 }
 
 static void any_params(osc_cached_adapt_params_t *params, uint64_t *random)
@@ -601,7 +603,8 @@ static void test_no_oscillation(void **state)
     for (uint32_t run = 0; run < 300; ++run) {
         osc_cached_adapt_params_t params = osc_cached_adapt_defaults;
         turns_t index, storage;
-        uint32_t late = 0;
+        uint64_t seed;
+        uint32_t late = 0, num_items;
 
         if (0 != run % 3) {
             any_params(&params, &random);
@@ -611,8 +614,9 @@ static void test_no_oscillation(void **state)
             params.index_decrease = uniform(&random, 0.2, 0.8);
             params.memory_decrease = uniform(&random, 0.2, 0.8);
         }
-        toy_begin(&toy, random_bits(&random) | 1, 1 + below(&random, MAX_ITEMS),
-                  64 << below(&random, 8));
+        seed = random_bits(&random) | 1;
+        num_items = 1 + below(&random, MAX_ITEMS);
+        toy_begin(&toy, seed, num_items, 64 << below(&random, 8));
         toy.window.index_slots = 16 << below(&random, 10);
         toy.window.storage_bytes = UINT64_C(4096) << below(&random, 14);
         memset(&index, 0, sizeof(index));
