@@ -159,17 +159,21 @@ static unsigned char micro_byte(size_t offset)
 }
 
 /* Collective. The target has the bytes, and the origin has touched each page of them.
- * info: pairs of key and value, ended by NULL; the baseline is {mode, off}. */
+ * info: pairs of key and value, ended by NULL; the baseline is {mode, off}. Counters only where a
+ * mode asks for caching: who reads them has every call counted. */
 MICRO_UNUSED static void micro_window_make(struct micro_window *w, size_t bytes,
                                            const char *const *info)
 {
     bool create = 0 == strcmp(micro_option("window", "allocate"), "create");
     size_t mine = MICRO_TARGET == micro_rank ? bytes : 0;
+    bool counted = false;
     MPI_Info pairs;
 
     OK(MPI_Info_create(&pairs));
     for (; NULL != info[0]; info += 2) {
         OK(MPI_Info_set(pairs, info[0], info[1]));
+        counted = counted
+                  || (0 == strcmp(info[0], "ompi_osc_cached_mode") && 0 != strcmp(info[1], "off"));
     }
     w->created = create && 0 < mine ? micro_memory(mine) : NULL;
     if (create) {
@@ -186,7 +190,7 @@ MICRO_UNUSED static void micro_window_make(struct micro_window *w, size_t bytes,
         char name[128];
         int index, count;
         snprintf(name, sizeof(name), "osc_cached_%s", micro_counter_names[i]);
-        index = micro_find_pvar(name);
+        index = counted ? micro_find_pvar(name) : -1;
         w->counter[i] = MPI_T_PVAR_HANDLE_NULL;
         if (index >= 0) {
             OK(MPI_T_pvar_handle_alloc(micro_session, index, &w->win, &w->counter[i], &count));
