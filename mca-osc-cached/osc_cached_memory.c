@@ -29,6 +29,7 @@
 #include "opal/util/proc.h"
 
 #include "osc_cached.h"
+#include "osc_cached_cgroup.h"
 
 enum { HUGE_PAGE = 2 << 20 }; /* bytes; blocks of this size are worth huge pages */
 
@@ -78,7 +79,9 @@ void ompi_osc_cached_memory_init(void)
 
     if (0 == bytes) {
         double node = (double) sysconf(_SC_PHYS_PAGES) * (double) sysconf(_SC_PAGESIZE);
-        double share = node * 0.02 / (1.0 + (double) opal_process_info.num_local_peers);
+        double allowed = (double) ompi_osc_cached_cgroup_limit("");
+        double share = ((allowed < node) ? allowed : node) * 0.02
+                       / (1.0 + (double) opal_process_info.num_local_peers);
 
         bytes = 256 << 20;
         if (0 < share && share < (double) bytes) {
