@@ -12,6 +12,12 @@
  * MPI sends a datatype to another process, and their counts are equal, byte by byte: it does not
  * matter whether it is the same datatype, or one that was made anew.  A window knows the last few
  * layouts; numbers are not used again, so entries of a forgotten one are just not found any more.
+ *
+ * Every byte of a description is written, so that equal ones compare equal (test/mpi/a8_layouts.c).
+ * Only an Open MPI for machines that cannot read unaligned words, or for heterogeneous ones
+ * (OPAL_ALIGN_WORD_SIZE_INTEGERS), leaves gaps of 4 bytes before displacements as malloc gave them:
+ * there a datatype that was made anew may get another number.  That costs hits; different layouts
+ * are told apart all the same, because their descriptions differ outside of the gaps.
  */
 
 #include "ompi_config.h"
