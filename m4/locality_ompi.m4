@@ -37,11 +37,11 @@ AC_DEFUN([LOCALITY_CHECK_OMPI], [
         locality_ompi_version=`"$OMPI_INFO" --version 2>/dev/null | sed -n 's/^Open MPI v\([[0-9.]]*\).*/\1/p'`
         AC_MSG_RESULT([$locality_ompi_version])
         AS_CASE([$locality_ompi_version],
-            [4.1.*|5.0.*], [],
+            [4.1.*|5.0.*|6.0.*], [],
             [AS_IF([test "$with_ompi" = auto],
-                [locality_ompi_summary="$locality_ompi_version is not supported (4.1 and 5.0 are)"
+                [locality_ompi_summary="$locality_ompi_version is not supported (4.1, 5.0 and 6.0 are)"
                  locality_ompi_version=],
-                [AC_MSG_ERROR([Open MPI $locality_ompi_version is not supported: 4.1 and 5.0 are])])])])
+                [AC_MSG_ERROR([Open MPI $locality_ompi_version is not supported: 4.1, 5.0 and 6.0 are])])])])
     AS_IF([test -n "$locality_ompi_version"], [
         _LOCALITY_OMPI_SOURCE
         _LOCALITY_OMPI_HEADERS])

@@ -43,6 +43,7 @@
 
 #include "core/osc_cached_cache.h"
 #include "core/osc_cached_profit.h"
+#include "osc_cached_compat.h"
 
 BEGIN_C_DECLS
 
@@ -162,8 +163,8 @@ typedef struct ompi_osc_cached_window_t {
     ompi_osc_cached_mode_t mode;
     ompi_osc_cached_epoch_t epoch;
     int rank;        /**< ours */
-    int disp_unit;   /**< bytes, of all targets, or 0: see disp_units */
-    int *disp_units; /**< bytes, by target */
+    ompi_osc_cached_disp_unit_t disp_unit;   /**< bytes, of all targets, or 0: see disp_units */
+    ompi_osc_cached_disp_unit_t *disp_units; /**< bytes, by target */
     ompi_osc_cached_peer_t *peers;
     uint64_t sequence;
     osc_cached_cache_t cache;
@@ -219,7 +220,7 @@ typedef struct {
     ompi_win_t *win;
     void **base;
     size_t size;
-    int disp_unit;
+    ompi_osc_cached_disp_unit_t disp_unit;
     ompi_communicator_t *comm;
     opal_info_t *info;
     int flavor;
@@ -254,13 +255,15 @@ ompi_osc_cached_window_t *ompi_osc_cached_window_create(ompi_win_t *win, const c
  * @param[out] units  by target when they differ, else NULL; when both are not given, some process
  *                    has no memory for them, and nobody caches
  */
-int ompi_osc_cached_window_units(ompi_communicator_t *comm, int disp_unit, int *unit, int **units);
+int ompi_osc_cached_window_units(ompi_communicator_t *comm, ompi_osc_cached_disp_unit_t disp_unit, ompi_osc_cached_disp_unit_t *unit,
+                                 ompi_osc_cached_disp_unit_t **units);
 /**
  * Prepare the window for caching; without memory for that it stays uncached.
  *
  * @param units  belongs to the window from now on
  */
-void ompi_osc_cached_window_prepare(ompi_osc_cached_window_t *window, int unit, int *units);
+void ompi_osc_cached_window_prepare(ompi_osc_cached_window_t *window,
+ ompi_osc_cached_disp_unit_t unit, ompi_osc_cached_disp_unit_t *units);
 /** Mode or epoch have changed. */
 void ompi_osc_cached_window_update(ompi_osc_cached_window_t *window);
 /** Forget the state; the caller has given the inner functions back before. */
@@ -286,11 +289,11 @@ void ompi_osc_cached_forward_update(ompi_osc_cached_window_t *window);
 
 /* osc_cached_get.c: the slots get and rget */
 
-int ompi_osc_cached_get(void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt,
-                        int target, ptrdiff_t target_disp, int target_count,
+int ompi_osc_cached_get(void *origin_addr, ompi_osc_cached_count_t origin_count, struct ompi_datatype_t *origin_dt,
+                        int target, ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
                         struct ompi_datatype_t *target_dt, ompi_win_t *win);
-int ompi_osc_cached_rget(void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt,
-                         int target, ptrdiff_t target_disp, int target_count,
+int ompi_osc_cached_rget(void *origin_addr, ompi_osc_cached_count_t origin_count, struct ompi_datatype_t *origin_dt,
+                         int target, ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
                          struct ompi_datatype_t *target_dt, ompi_win_t *win,
                          struct ompi_request_t **request);
 /** MPI_Rget requests that are not complete will not find the window any more. */
@@ -305,7 +308,7 @@ void ompi_osc_cached_type_done(const osc_cached_buffer_t *buffer);
 /** A number for this layout of the target's memory that no other one has in this window; 0: none.
  */
 uint32_t ompi_osc_cached_type_layout(ompi_osc_cached_window_t *window, ompi_datatype_t *type,
-                                     int count);
+                                     ompi_osc_cached_count_t count);
 void ompi_osc_cached_type_forget(ompi_osc_cached_window_t *window);
 
 /* osc_cached_sync.c: the synchronisation slots, and what an operation leaves for them */
@@ -383,7 +386,7 @@ static inline bool ompi_osc_cached_is_exposed(const void *base, size_t size)
 /** Fetch again what a hit has served; compared at the next synchronisation. */
 void ompi_osc_cached_verify_hit(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
                                 osc_cached_key_t key, const osc_cached_buffer_t *buffer,
-                                size_t bytes, ptrdiff_t target_disp, int target_count,
+                                size_t bytes, ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
                                 ompi_datatype_t *target_dt);
 /** The gets up to this sequence number are complete; caller holds no lock. */
 void ompi_osc_cached_verify_compare(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,

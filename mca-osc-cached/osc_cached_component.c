@@ -31,15 +31,15 @@ static int component_register(void);
 static int component_open(void);
 static int component_init(bool enable_progress_threads, bool enable_mpi_threads);
 static int component_finalize(void);
-static int component_query(ompi_win_t *win, void **base, size_t size, int disp_unit,
+static int component_query(ompi_win_t *win, void **base, size_t size, ompi_osc_cached_disp_unit_t disp_unit,
                            ompi_communicator_t *comm, opal_info_t *info, int flavor);
-static int component_select(ompi_win_t *win, void **base, size_t size, int disp_unit,
+static int component_select(ompi_win_t *win, void **base, size_t size, ompi_osc_cached_disp_unit_t disp_unit,
                             ompi_communicator_t *comm, opal_info_t *info, int flavor, int *model);
 
 /* clang-format off */
 OMPI_DECLSPEC ompi_osc_base_component_t mca_osc_cached_component = {
     .osc_version = {
-        OMPI_OSC_BASE_VERSION_3_0_0,
+        OSC_CACHED_BASE_VERSION,
         .mca_component_name = "cached",
         MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION,
                               OMPI_RELEASE_VERSION),
@@ -235,7 +235,7 @@ static int component_finalize(void)
     return OMPI_SUCCESS;
 }
 
-static int component_query(ompi_win_t *win, void **base, size_t size, int disp_unit,
+static int component_query(ompi_win_t *win, void **base, size_t size, ompi_osc_cached_disp_unit_t disp_unit,
                            ompi_communicator_t *comm, opal_info_t *info, int flavor)
 {
     ompi_osc_cached_request_t request = {win, base, size, disp_unit, comm, info, flavor};
@@ -257,7 +257,7 @@ static void expose_shared(const ompi_osc_cached_window_t *window)
     for (int i = 0; i < ompi_group_size(window->win->w_group); ++i) {
         size_t size = 0;
         void *base = NULL;
-        int unit;
+        ompi_osc_cached_disp_unit_t unit;
 
         if (NULL != window->inner.osc_win_shared_query
             && OMPI_SUCCESS
@@ -276,14 +276,15 @@ static bool can_be_cached(const ompi_osc_base_component_t *inner, int flavor)
            && 0 != strcmp("sm", inner->osc_version.mca_component_name);
 }
 
-static int component_select(ompi_win_t *win, void **base, size_t size, int disp_unit,
+static int component_select(ompi_win_t *win, void **base, size_t size, ompi_osc_cached_disp_unit_t disp_unit,
                             ompi_communicator_t *comm, opal_info_t *info, int flavor, int *model)
 {
     ompi_osc_cached_request_t request = {win, base, size, disp_unit, comm, info, flavor};
     ompi_osc_base_component_t *inner;
     ompi_osc_cached_window_t *window;
     bool wraps, cached;
-    int ret, unit = 0, *units = NULL;
+    ompi_osc_cached_disp_unit_t unit = 0, *units = NULL;
+    int ret;
 
     inner = ompi_osc_cached_inner_find(&request, &wraps);
     if (NULL == inner) {

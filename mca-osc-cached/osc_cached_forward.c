@@ -120,15 +120,15 @@ static int forward_free(ompi_win_t *win)
 /* communication */
 
 FORWARD_WRITE(put, puts,
-              (const void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt,
-               int target, ptrdiff_t target_disp, int target_count,
+              (const void *origin_addr, ompi_osc_cached_count_t origin_count, struct ompi_datatype_t *origin_dt,
+               int target, ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
                struct ompi_datatype_t *target_dt, ompi_win_t *win),
               (origin_addr, origin_count, origin_dt, target, target_disp, target_count, target_dt,
                win))
 
 FORWARD_WRITE(accumulate, accumulates,
-              (const void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt,
-               int target, ptrdiff_t target_disp, int target_count,
+              (const void *origin_addr, ompi_osc_cached_count_t origin_count, struct ompi_datatype_t *origin_dt,
+               int target, ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
                struct ompi_datatype_t *target_dt, struct ompi_op_t *op, ompi_win_t *win),
               (origin_addr, origin_count, origin_dt, target, target_disp, target_count, target_dt,
                op, win))
@@ -144,32 +144,32 @@ FORWARD_WRITE(fetch_and_op, fetches,
               (origin_addr, result_addr, dt, target, target_disp, op, win))
 
 FORWARD_WRITE(get_accumulate, fetches,
-              (const void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt,
-               void *result_addr, int result_count, struct ompi_datatype_t *result_dt, int target,
-               ptrdiff_t target_disp, int target_count, struct ompi_datatype_t *target_dt,
+              (const void *origin_addr, ompi_osc_cached_count_t origin_count, struct ompi_datatype_t *origin_dt,
+               void *result_addr, ompi_osc_cached_count_t result_count, struct ompi_datatype_t *result_dt, int target,
+               ptrdiff_t target_disp, ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
                struct ompi_op_t *op, ompi_win_t *win),
               (origin_addr, origin_count, origin_dt, result_addr, result_count, result_dt, target,
                target_disp, target_count, target_dt, op, win))
 
 FORWARD_WRITE(rput, puts,
-              (const void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt,
-               int target, ptrdiff_t target_disp, int target_count,
+              (const void *origin_addr, ompi_osc_cached_count_t origin_count, struct ompi_datatype_t *origin_dt,
+               int target, ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
                struct ompi_datatype_t *target_dt, ompi_win_t *win, struct ompi_request_t **request),
               (origin_addr, origin_count, origin_dt, target, target_disp, target_count, target_dt,
                win, request))
 
 FORWARD_WRITE(raccumulate, accumulates,
-              (const void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt,
-               int target, ptrdiff_t target_disp, int target_count,
+              (const void *origin_addr, ompi_osc_cached_count_t origin_count, struct ompi_datatype_t *origin_dt,
+               int target, ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
                struct ompi_datatype_t *target_dt, struct ompi_op_t *op, ompi_win_t *win,
                struct ompi_request_t **request),
               (origin_addr, origin_count, origin_dt, target, target_disp, target_count, target_dt,
                op, win, request))
 
 FORWARD_WRITE(rget_accumulate, fetches,
-              (const void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt,
-               void *result_addr, int result_count, struct ompi_datatype_t *result_dt, int target,
-               ptrdiff_t target_disp, int target_count, struct ompi_datatype_t *target_dt,
+              (const void *origin_addr, ompi_osc_cached_count_t origin_count, struct ompi_datatype_t *origin_dt,
+               void *result_addr, ompi_osc_cached_count_t result_count, struct ompi_datatype_t *result_dt, int target,
+               ptrdiff_t target_disp, ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
                struct ompi_op_t *op, ompi_win_t *win, struct ompi_request_t **request),
               (origin_addr, origin_count, origin_dt, result_addr, result_count, result_dt, target,
                target_disp, target_count, target_dt, op, win, request))

@@ -37,11 +37,11 @@ enum {
 /* The arguments of a get. */
 typedef struct {
     void *origin_addr;
-    int origin_count;
+    ompi_osc_cached_count_t origin_count;
     ompi_datatype_t *origin_dt;
     int target;
     ptrdiff_t target_disp;
-    int target_count;
+    ompi_osc_cached_count_t target_count;
     ompi_datatype_t *target_dt;
     ompi_request_t **request; /* NULL: MPI_Get */
 } arguments_t;
@@ -378,7 +378,7 @@ static int partial_hit(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t 
 
     buffer.address = (char *) wanted->buffer.address + have;
     rest.origin_addr = buffer.address;
-    rest.origin_count = rest.target_count = (int) (wanted->bytes - have);
+    rest.origin_count = rest.target_count = (ompi_osc_cached_count_t) (wanted->bytes - have);
     rest.origin_dt = rest.target_dt = MPI_BYTE;
     rest.target_disp = (ptrdiff_t) ((wanted->key.address + have) / unit_of(window, a->target));
     ret = issue(window, peer, &rest, &sequence);
@@ -487,8 +487,8 @@ static int get_active(ompi_osc_cached_window_t *window, const arguments_t *a)
  * describe() asks, an entry with the right stamp answers most: there is none for this process
  * itself, and none while own writes or uncounted operations are on their way. */
 static inline bool is_plain_hit(ompi_osc_cached_window_t *window, void *origin_addr,
-                                int origin_count, const ompi_datatype_t *origin_dt, int target,
-                                ptrdiff_t target_disp, int target_count,
+                                ompi_osc_cached_count_t origin_count, const ompi_datatype_t *origin_dt, int target,
+                                ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
                                 const ompi_datatype_t *target_dt)
 {
     enum { PLAIN = OPAL_DATATYPE_FLAG_CONTIGUOUS | OPAL_DATATYPE_FLAG_NO_GAPS };
@@ -536,9 +536,9 @@ __opal_attribute_noinline__ static int looked_up_get(ompi_osc_cached_window_t *w
     return inner_get(window, a);
 }
 
-__opal_attribute_noinline__ static int cached_get(void *origin_addr, int origin_count,
+__opal_attribute_noinline__ static int cached_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
                                                   struct ompi_datatype_t *origin_dt, int target,
-                                                  ptrdiff_t target_disp, int target_count,
+                                                  ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
                                                   struct ompi_datatype_t *target_dt,
                                                   ompi_win_t *win)
 {
@@ -554,8 +554,8 @@ __opal_attribute_noinline__ static int cached_get(void *origin_addr, int origin_
     return looked_up_get(window, &a);
 }
 
-int ompi_osc_cached_get(void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt,
-                        int target, ptrdiff_t target_disp, int target_count,
+int ompi_osc_cached_get(void *origin_addr, ompi_osc_cached_count_t origin_count, struct ompi_datatype_t *origin_dt,
+                        int target, ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
                         struct ompi_datatype_t *target_dt, ompi_win_t *win)
 {
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_known(win);
@@ -580,9 +580,9 @@ int ompi_osc_cached_get(void *origin_addr, int origin_count, struct ompi_datatyp
                 win);
 }
 
-__opal_attribute_noinline__ static int cached_rget(void *origin_addr, int origin_count,
+__opal_attribute_noinline__ static int cached_rget(void *origin_addr, ompi_osc_cached_count_t origin_count,
                                                    struct ompi_datatype_t *origin_dt, int target,
-                                                   ptrdiff_t target_disp, int target_count,
+                                                   ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
                                                    struct ompi_datatype_t *target_dt,
                                                    ompi_win_t *win, struct ompi_request_t **request)
 {
@@ -599,8 +599,8 @@ __opal_attribute_noinline__ static int cached_rget(void *origin_addr, int origin
     return inner_get(window, &a);
 }
 
-int ompi_osc_cached_rget(void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt,
-                         int target, ptrdiff_t target_disp, int target_count,
+int ompi_osc_cached_rget(void *origin_addr, ompi_osc_cached_count_t origin_count, struct ompi_datatype_t *origin_dt,
+                         int target, ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
                          struct ompi_datatype_t *target_dt, ompi_win_t *win,
                          struct ompi_request_t **request)
 {

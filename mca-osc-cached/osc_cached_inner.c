@@ -103,14 +103,15 @@ static ompi_osc_base_component_t *find(const char *name)
 /* The osc components of this Open MPI that could be an inner component; the caller frees it. */
 static char **available(void)
 {
-    const mca_base_component_t **component = ompi_osc_base_framework.framework_static_components;
+    ompi_osc_cached_static_t linked = ompi_osc_base_framework.framework_static_components;
     mca_base_component_repository_item_t *item;
     opal_list_t *items = NULL;
     char **found = NULL;
 
-    for (; NULL != component && NULL != *component; ++component) {
-        if (!is_wrapper((*component)->mca_component_name)) {
-            opal_argv_append_unique_nosize(&found, (*component)->mca_component_name, false);
+    for (; NULL != linked && NULL != *linked; ++linked) {
+        const char *name = ompi_osc_cached_static_component(linked)->mca_component_name;
+        if (!is_wrapper(name)) {
+            opal_argv_append_unique_nosize(&found, name, false);
         }
     }
     if (OPAL_SUCCESS

@@ -38,7 +38,7 @@ enum {
 
 typedef struct {
     uint32_t number; /* 0: free */
-    int count;
+    ompi_osc_cached_count_t count;
     size_t length; /* bytes */
     void *description;
 } layout_t;
@@ -78,7 +78,7 @@ void ompi_osc_cached_type_done(const osc_cached_buffer_t *buffer)
 }
 
 uint32_t ompi_osc_cached_type_layout(ompi_osc_cached_window_t *window, ompi_datatype_t *type,
-                                     int count)
+                                     ompi_osc_cached_count_t count)
 {
     size_t length = ompi_datatype_pack_description_length(type);
     const void *description = NULL;

@@ -56,20 +56,22 @@ ompi_osc_cached_window_t *ompi_osc_cached_window_create(ompi_win_t *win, const c
     return window;
 }
 
-int ompi_osc_cached_window_units(ompi_communicator_t *comm, int disp_unit, int *unit, int **units)
+int ompi_osc_cached_window_units(ompi_communicator_t *comm, ompi_osc_cached_disp_unit_t disp_unit, ompi_osc_cached_disp_unit_t *unit,
+                                 ompi_osc_cached_disp_unit_t **units)
 {
-    int *all = malloc(ompi_comm_size(comm) * sizeof(*all));
+    ompi_osc_cached_disp_unit_t *all = malloc(ompi_comm_size(comm) * sizeof(*all));
     /* 0 from a process without memory: nobody caches, and nobody waits for it */
-    int mine[2] = {(NULL == all) ? 0 : disp_unit, -disp_unit}, least[2], ret;
+    ompi_osc_cached_disp_unit_t mine[2] = {(NULL == all) ? 0 : disp_unit, -disp_unit}, least[2];
+    int ret;
 
     *unit = 0;
     *units = NULL;
-    ret = comm->c_coll->coll_allreduce(mine, least, 2, MPI_INT, MPI_MIN, comm,
+    ret = comm->c_coll->coll_allreduce(mine, least, 2, OSC_CACHED_MPI_DISP_UNIT, MPI_MIN, comm,
                                        comm->c_coll->coll_allreduce_module);
     if (OMPI_SUCCESS == ret && least[0] == -least[1]) {
         *unit = disp_unit;
     } else if (OMPI_SUCCESS == ret && 0 < least[0]) {
-        ret = comm->c_coll->coll_allgather(&disp_unit, 1, MPI_INT, all, 1, MPI_INT, comm,
+        ret = comm->c_coll->coll_allgather(&disp_unit, 1, OSC_CACHED_MPI_DISP_UNIT, all, 1, OSC_CACHED_MPI_DISP_UNIT, comm,
                                            comm->c_coll->coll_allgather_module);
         if (OMPI_SUCCESS == ret) {
             *units = all;
@@ -115,7 +117,8 @@ static osc_cached_config_t make_config(const ompi_osc_cached_window_t *window)
     return config;
 }
 
-void ompi_osc_cached_window_prepare(ompi_osc_cached_window_t *window, int unit, int *units)
+void ompi_osc_cached_window_prepare(ompi_osc_cached_window_t *window,
+ ompi_osc_cached_disp_unit_t unit, ompi_osc_cached_disp_unit_t *units)
 {
     osc_cached_config_t config = make_config(window);
     int size = ompi_group_size(window->win->w_group);

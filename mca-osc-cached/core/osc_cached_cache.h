@@ -82,7 +82,7 @@ typedef enum {
 typedef struct {
     void *address;
     void *type; /**< NULL: one run of bytes; else the owner's description, see the copy function */
-    int count;  /**< of the type */
+    size_t count;  /**< of the type */
 } osc_cached_buffer_t;
 
 /** Copy bytes to or from a buffer with a type. */

@@ -1,0 +1,42 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What differs between Open MPI 4.1, 5.0 and 6.0.
+ */
+
+#ifndef OSC_CACHED_COMPAT_H
+#define OSC_CACHED_COMPAT_H
+
+#include "ompi_config.h"
+
+#include "opal/mca/base/mca_base_framework.h"
+#include "ompi/mca/osc/osc.h"
+
+#ifdef OMPI_OSC_BASE_VERSION_4_0_0 /* 6.0 */
+#    define OSC_CACHED_BASE_VERSION OMPI_OSC_BASE_VERSION_4_0_0
+typedef size_t ompi_osc_cached_count_t; /* of elements */
+typedef ptrdiff_t ompi_osc_cached_disp_unit_t;
+#    define OSC_CACHED_MPI_DISP_UNIT MPI_AINT
+#else
+#    define OSC_CACHED_BASE_VERSION OMPI_OSC_BASE_VERSION_3_0_0
+typedef int ompi_osc_cached_count_t;
+typedef int ompi_osc_cached_disp_unit_t;
+#    define OSC_CACHED_MPI_DISP_UNIT MPI_INT
+#endif
+
+/** A component of the list of those that are linked into libmpi: 6.0 has pointers to pointers. */
+typedef __typeof__(((mca_base_framework_t *) NULL)->framework_static_components)
+    ompi_osc_cached_static_t;
+
+static inline const mca_base_component_t *
+ompi_osc_cached_static_component(ompi_osc_cached_static_t item)
+{
+#ifdef MCA_BASE_COMPONENT_INIT /* 6.0 */
+    return **item;
+#else
+    return *item;
+#endif
+}
+
+#endif /* OSC_CACHED_COMPAT_H */
