@@ -2,7 +2,7 @@
 # Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Sourced by test/mpi/run, test/mpi/selection and test/suites/mpich: which Open MPI, how it is called, and runs
+# Sourced by test/mpi/run, test/mpi/selection, test/suites/mpich and others: which Open MPI, how it is called, and runs
 # that end in time and leave nothing behind.
 #
 #   mpi_setup PREFIX|system [COMPONENT_DIR]   sets MPICC MPIRUN MPI_VERSION MPI_SERIES MPI_ENV
