@@ -280,7 +280,8 @@ static MPI_Group group_of(const struct window *w, bool targets, int *n)
     return group;
 }
 
-static void open_epoch(struct window *w, rng_t *rng)
+/* What MPI_Win_fence asserts of the epochs around it must be the same everywhere: shared. */
+static void open_epoch(struct window *w, rng_t *rng, rng_t *shared)
 {
     MPI_Group from, to;
     int origins, targets;
@@ -288,7 +289,7 @@ static void open_epoch(struct window *w, rng_t *rng)
     switch (w->sync) {
     case SYNC_FENCE:
         if (!w->fence_open) {
-            OK(MPI_Win_fence((rng_chance(rng, 50) ? MPI_MODE_NOPRECEDE : 0)
+            OK(MPI_Win_fence((rng_chance(shared, 50) ? MPI_MODE_NOPRECEDE : 0)
                                  | (w->read_only ? MPI_MODE_NOPUT : 0),
                              w->win));
         }
@@ -315,14 +316,14 @@ static void open_epoch(struct window *w, rng_t *rng)
     }
 }
 
-static void close_epoch(struct window *w, rng_t *rng)
+static void close_epoch(struct window *w, rng_t *rng, rng_t *shared)
 {
     MPI_Group group;
     int n, done = 0;
 
     switch (w->sync) {
     case SYNC_FENCE:
-        n = w->goes_on || rng_chance(rng, 30) ? 0 : MPI_MODE_NOSUCCEED;
+        n = w->goes_on || rng_chance(shared, 30) ? 0 : MPI_MODE_NOSUCCEED;
         OK(MPI_Win_fence(n | (w->read_only && rng_chance(rng, 50) ? MPI_MODE_NOSTORE : 0), w->win));
         w->fence_open = w->goes_on;
         break;
@@ -414,14 +415,14 @@ static void one_round(int round)
         plan_round(&windows[i], round);
     }
     for (int i = 0; i < options.windows; ++i) {
-        open_epoch(&windows[i], &mine);
+        open_epoch(&windows[i], &mine, &shared);
     }
     act(round);
     learn(round);
     for (int i = 0; i < options.windows; ++i) {
         struct window *w = &windows[i];
 
-        close_epoch(w, &mine);
+        close_epoch(w, &mine, &shared);
         barrier = barrier || is_passive(w->sync)
                   || (SYNC_PSCW == w->sync && is_passive(plan_sync(w, round + 1)));
     }
