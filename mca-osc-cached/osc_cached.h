@@ -172,6 +172,7 @@ typedef struct ompi_osc_cached_window_t {
     ompi_osc_cached_peer_t *busy;
     int passes_left;     /**< synchronisations until targets that are passed are tried again */
     int num_locks;       /**< targets locked by MPI_Win_lock */
+    uint32_t first_tick; /**< ticks when the epoch began */
     int num_started;     /**< targets in started */
     int *started;        /**< of MPI_Win_start */
     uint32_t ticks;      /**< gets, to measure one of some */

@@ -7,7 +7,9 @@
  *
  * A hit does not reach the inner component, so the epoch is followed here: a get is served only
  * from a target that the epoch gives access to; any other goes to the inner component, which knows
- * the right error.  The epochs are osc/ucx's: MPI_Win_lock after a fence ends the fence's epoch.
+ * the right error.  Inner components agree on the epochs of correct programs, where MPI_Win_lock
+ * after a fence ends the fence's epoch; on others they differ (README.md, "Inner components"), and
+ * where it is not sure that they give access, nothing is served.
  *
  * Every function calls the inner one first and believes its return code.  Two do not have to call
  * it: a flush of one target or of all that have nothing outstanding.  After a fence with nothing
@@ -236,14 +238,37 @@ static void verify(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *pee
 /* Epochs. Several threads may lock and unlock targets at the same time; epochs of all targets are
  * begun and ended by one thread at a time. */
 
+static void set_accessible(ompi_osc_cached_window_t *window, bool accessible)
+{
+    for (int i = 0; i < window->num_started; ++i) {
+        if (0 <= window->started[i]) {
+            window->peers[window->started[i]].accessible = accessible;
+        }
+    }
+}
+
 static void enter_epoch(ompi_osc_cached_window_t *window, ompi_osc_cached_epoch_t epoch)
 {
+    if (OSC_CACHED_EPOCH_START == window->epoch) {
+        set_accessible(window, false); /* also when a fence ended it, as osc/rdma lets it */
+    }
     window->epoch = epoch;
+    window->first_tick = window->ticks;
     window->everyone = OSC_CACHED_EPOCH_FENCE == epoch || OSC_CACHED_EPOCH_LOCK_ALL == epoch;
     if (OSC_CACHED_EPOCH_NONE == epoch) {
         window->untracked = false;
     }
     ompi_osc_cached_window_update(window);
+}
+
+/* Another epoch is about to begin. Some inner components refuse that while one of a fence or of
+ * lock_all is open in which there was an access: tell them of one that may have been a hit, by a get
+ * of nothing. */
+static void announce(ompi_osc_cached_window_t *window)
+{
+    if (window->everyone && window->first_tick != window->ticks) {
+        (void) window->inner.osc_get(NULL, 0, MPI_BYTE, window->rank, 0, 0, MPI_BYTE, window->win);
+    }
 }
 
 static bool is_watched(const ompi_osc_cached_window_t *window)
@@ -295,6 +320,7 @@ int ompi_osc_cached_fence(int mpi_assert, ompi_win_t *win)
         && !(mpi_assert & MPI_MODE_NOSUCCEED) && 0 < window->passes_left--) {
         ompi_osc_cached_count_alone(window, OSC_CACHED_STAT_fences);
         expire(window, NULL); /* also if the inner one fails: that is never wrong */
+        window->first_tick = window->ticks;
         next = window->inner.osc_fence;
     }
     return next(mpi_assert, win);
@@ -320,32 +346,24 @@ static int *ranks_of(ompi_osc_cached_window_t *window, ompi_group_t *group, int 
     return ranks;
 }
 
-static void set_accessible(ompi_osc_cached_window_t *window, bool accessible)
-{
-    for (int i = 0; i < window->num_started; ++i) {
-        if (0 <= window->started[i]) {
-            window->peers[window->started[i]].accessible = accessible;
-        }
-    }
-}
-
 int ompi_osc_cached_start(ompi_group_t *group, int mpi_assert, ompi_win_t *win)
 {
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
     int ret, size;
 
     ompi_osc_cached_count(window, OSC_CACHED_STAT_starts);
+    announce(window);
     ret = window->inner.osc_start(group, mpi_assert, win);
     if (OMPI_SUCCESS != ret || !window->cacheable) {
         return ret;
     }
+    leave_epoch(window, 0, 0);
+    enter_epoch(window, OSC_CACHED_EPOCH_START);
     size = ompi_group_size(group);
     free(window->started);
     window->started = ranks_of(window, group, size);
     window->num_started = (NULL == window->started) ? 0 : size;
     set_accessible(window, true);
-    leave_epoch(window, 0, 0);
-    enter_epoch(window, OSC_CACHED_EPOCH_START);
     return OMPI_SUCCESS;
 }
 
@@ -361,11 +379,10 @@ int ompi_osc_cached_complete(ompi_win_t *win)
     }
     sequence = mark(window, NULL, &begin);
     ret = window->inner.osc_complete(win);
-    if (OMPI_SUCCESS != ret) {
-        return ret;
+    if (OMPI_SUCCESS != ret || OSC_CACHED_EPOCH_START != window->epoch) {
+        return ret; /* osc/rdma takes one without MPI_Win_start, and completes nothing */
     }
     leave_epoch(window, sequence, ns_since(begin));
-    set_accessible(window, false);
     enter_epoch(window, OSC_CACHED_EPOCH_NONE);
     return OMPI_SUCCESS;
 }
@@ -396,6 +413,7 @@ int ompi_osc_cached_lock(int lock_type, int target, int mpi_assert, ompi_win_t *
     int ret;
 
     ompi_osc_cached_count(window, OSC_CACHED_STAT_locks);
+    announce(window);
     ret = window->inner.osc_lock(lock_type, target, mpi_assert, win);
     if (OMPI_SUCCESS != ret || !window->cacheable) {
         return ret;
@@ -404,7 +422,14 @@ int ompi_osc_cached_lock(int lock_type, int target, int mpi_assert, ompi_win_t *
     expire(window, &window->peers[target]);
     window->peers[target].accessible = true;
     ++window->num_locks;
-    enter_epoch(window, OSC_CACHED_EPOCH_LOCK);
+    if (OSC_CACHED_EPOCH_LOCK_ALL == window->epoch) {
+        /* no correct program; after it lock_all may still give access, or not any more */
+        window->everyone = false;
+        window->untracked = true;
+        ompi_osc_cached_window_update(window);
+    } else {
+        enter_epoch(window, OSC_CACHED_EPOCH_LOCK);
+    }
     ompi_osc_cached_window_unlock(window);
     return OMPI_SUCCESS;
 }
@@ -435,7 +460,8 @@ int ompi_osc_cached_unlock(int target, ompi_win_t *win)
     complete_peer(window, &window->peers[target], sequence, true, ns_since(begin));
     window->peers[target].accessible = false;
     window->peers[target].loose = false;
-    if (0 == --window->num_locks) {
+    if (0 < window->num_locks && 0 == --window->num_locks
+        && OSC_CACHED_EPOCH_LOCK == window->epoch) {
         enter_epoch(window, OSC_CACHED_EPOCH_NONE);
     }
     ompi_osc_cached_window_unlock(window);
@@ -449,6 +475,7 @@ int ompi_osc_cached_lock_all(int mpi_assert, ompi_win_t *win)
     int ret;
 
     ompi_osc_cached_count(window, OSC_CACHED_STAT_locks);
+    announce(window);
     ret = window->inner.osc_lock_all(mpi_assert, win);
     if (OMPI_SUCCESS != ret || !window->cacheable) {
         return ret;
@@ -477,7 +504,8 @@ int ompi_osc_cached_unlock_all(ompi_win_t *win)
         return ret;
     }
     leave_epoch(window, sequence, ns_since(begin));
-    enter_epoch(window, OSC_CACHED_EPOCH_NONE);
+    /* osc/rdma and osc/pt2pt allow both at a time */
+    enter_epoch(window, 0 < window->num_locks ? OSC_CACHED_EPOCH_LOCK : OSC_CACHED_EPOCH_NONE);
     return OMPI_SUCCESS;
 }
 
