@@ -198,10 +198,38 @@ READ_HEATER(ns, ns_last)
 
 /* --- all ------------------------------------------------------------------------------------ */
 
+/* mca_base_pvar_dump of all releases (patch 0017 mends 5.0) has no room for a third line, the names
+ * of values, and ompi_info crashes: it gets none. The variable's text has them, and MPI_T and
+ * ompi_info --parsable take them one by one. */
+#if OMPI_MAJOR_VERSION < 5
+static int no_line(mca_base_var_enum_t *self, char **line)
+{
+#else
+static int no_line(mca_base_var_enum_t *self, char **line, mca_base_var_enum_dump_type_t type)
+{
+    (void) type;
+#endif
+    (void) self;
+    (void) line;
+    return OPAL_ERR_NOT_SUPPORTED;
+}
+
+static mca_base_var_enum_t *names_of(const char *name, const mca_base_var_enum_value_t *values)
+{
+    mca_base_var_enum_t *names = NULL;
+
+    if (OPAL_SUCCESS != mca_base_var_enum_create(name, values, &names)) {
+        return NULL;
+    }
+    names->dump = no_line;
+    return names;
+}
+
 void mca_pml_llamatch_pvar_register(void)
 {
     const mca_base_component_t *component = &mca_pml_llamatch_component.pmlm_version;
-    mca_base_var_enum_t *engines = NULL, *states = NULL;
+    mca_base_var_enum_t *engines = names_of("pml_llamatch_engine", mca_pml_llamatch_engines);
+    mca_base_var_enum_t *states = names_of("pml_llamatch_heater_state", heater_states);
 
     for (size_t i = 0; i < sizeof(queue_stats) / sizeof(queue_stats[0]); ++i) {
         const queue_stat_t *stat = &queue_stats[i];
@@ -211,8 +239,6 @@ void mca_pml_llamatch_pvar_register(void)
                                                 MCA_BASE_VAR_BIND_MPI_COMM, READ_ONLY,
                                                 read_queue_stat, NULL, notify, (void *) stat);
     }
-    (void) mca_base_var_enum_create("pml_llamatch_engine", mca_pml_llamatch_engines, &engines);
-    (void) mca_base_var_enum_create("pml_llamatch_heater_state", heater_states, &states);
 #define NAMES_OF(reader) \
     ((read_engine == (reader)) ? engines : (read_heater_state == (reader)) ? states : NULL)
 #define LLAMATCH_ENGINE_STAT(name, type, class, help)                                              \

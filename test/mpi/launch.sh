@@ -154,6 +154,11 @@ mpi_has() {
     [[ $'\n'$text == *$'\n'"mca:$1:$2:"* ]]
 }
 
+# What ompi_info says of FRAMEWORK COMPONENT, one fact per line; fails when it does. Not to be piped: that hides a crash.
+mpi_info() {
+    env "${MPI_ENV[@]}" "$MPI_INFO" --param "$1" "$2" --level 9 --parsable
+}
+
 # Ranks in turn: also two ranks are on two nodes.
 mpi_node_switches() {
     local node slots hosts='' names

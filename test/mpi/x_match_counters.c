@@ -221,6 +221,38 @@ static void gone(void)
     }
 }
 
+/* The values of these have names. */
+static void names(void)
+{
+    static const char *const wanted[] = {"auto", "lla", "hash", "list"};
+    char name[256];
+    int n, count, value, bind, len, verbosity, class, readonly, continuous, atomic, found = 0;
+    MPI_Datatype datatype;
+    MPI_T_enum enumtype;
+
+    OK(MPI_T_pvar_get_num(&n));
+    for (int i = 0; i < n; ++i) {
+        len = sizeof(name);
+        if (MPI_SUCCESS
+                != MPI_T_pvar_get_info(i, name, &len, &verbosity, &class, &datatype, &enumtype,
+                                       NULL, NULL, &bind, &readonly, &continuous, &atomic)
+            || 0 != strcmp(name, "pml_llamatch_engine")) {
+            continue;
+        }
+        ++found;
+        CHECK(MPI_T_ENUM_NULL != enumtype, "%s has no names", name);
+        len = sizeof(name);
+        OK(MPI_T_enum_get_info(enumtype, &count, name, &len));
+        CHECK(4 == count, "%d names", count);
+        for (int k = 0; k < 4 && k < count; ++k) {
+            len = sizeof(name);
+            OK(MPI_T_enum_get_item(enumtype, k, &value, name, &len));
+            CHECK(k == value && 0 == strcmp(wanted[k], name), "%d is %s", value, name);
+        }
+    }
+    CHECK(1 == found, "%d variables pml_llamatch_engine", found);
+}
+
 int main(int argc, char **argv)
 {
     static const char *const engines[] = {"auto", "lla", "hash"};
@@ -239,5 +271,6 @@ int main(int argc, char **argv)
         end_engine();
     }
     gone();
+    names();
     return test_done();
 }
