@@ -425,6 +425,9 @@ int ompi_osc_cached_info_subscribe(ompi_osc_cached_window_t *window);
 
 /** Register one performance variable per counter. */
 int ompi_osc_cached_pvar_register(void);
+/** A window will be gone. */
+void ompi_osc_cached_pvar_freed(const ompi_win_t *win);
+void ompi_osc_cached_pvar_finalize(void);
 
 /* time and locks */
 

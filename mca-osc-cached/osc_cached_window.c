@@ -183,6 +183,7 @@ void ompi_osc_cached_window_destroy(ompi_osc_cached_window_t *window)
         atomic_store_explicit(&table->slots[index], NULL, memory_order_relaxed);
     }
     opal_mutex_unlock(&lock);
+    ompi_osc_cached_pvar_freed(window->win);
     if (window->cacheable) {
         ompi_osc_cached_rget_forget(window);
         /* only then was a target's shadow made: do not look at those that were never used */

@@ -12,6 +12,7 @@
 
 #include "ompi_config.h"
 
+#include "opal/mca/base/mca_base_pvar.h"
 #include "opal/mca/base/mca_base_var_enum.h"
 
 #include "llamatch_heater.h"
@@ -66,6 +67,20 @@ void mca_pml_llamatch_info_subscribe(ompi_communicator_t *comm);
 /** --- performance variables (pml_llamatch_pvar.c) --- */
 
 void mca_pml_llamatch_pvar_register(void);
+void mca_pml_llamatch_pvar_fini(void);
+
+/** A handle of @p pvar is about to be bound to a communicator. */
+void mca_pml_llamatch_pvar_bind(const mca_base_pvar_t *pvar, const void *comm);
+
+/**
+ * Like mca_pml_llamatch_lock_queues, for the reader of a handle that is bound to @p comm.
+ *
+ * @return NULL also when that communicator was freed, and another one has its address
+ */
+custom_match_prq *mca_pml_llamatch_pvar_lock(const mca_base_pvar_t *pvar, const void *comm);
+
+/** A communicator will be gone. */
+void mca_pml_llamatch_pvar_freed(const void *comm);
 
 /** --- the summary (pml_llamatch_summary.c); nothing happens without pml_llamatch_stats --- */
 

@@ -8,9 +8,11 @@
  * MPI_T performance variables (core/llamatch_stats.def).
  *
  * Those of a communicator are read under its matching lock. A tool may read a handle after its
- * communicator was freed: the pointer is only compared with those that exist, never followed.
+ * communicator was freed, and another one may have got its address.
  */
 #include "ompi_config.h"
+
+#include <stdlib.h>
 
 #include "opal/mca/base/mca_base_pvar.h"
 #include "ompi/constants.h"
@@ -18,6 +20,116 @@
 #include "pml_llamatch_glue.h"
 
 #define READ_ONLY (MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS)
+
+/* --- handles -------------------------------------------------------------------------------- */
+
+/*
+ * A handle knows its communicator by the address, and that is all we are told when it is read. So we
+ * note which communicators have handles, and which of these were freed; before anything is done with
+ * a handle, all those of freed ones lose their address. Open MPI calls us with MPI_T's lock held: its
+ * lists of handles do not change meanwhile. MPI_Comm_free does not have that lock, and only notes.
+ */
+typedef struct binding {
+    struct binding *next;
+    const void *comm;
+    bool freed;
+} binding_t;
+
+static binding_t *bindings; /* at most one of a communicator that was not freed */
+static opal_mutex_t bindings_lock = OPAL_MUTEX_STATIC_INIT;
+static const char freed_comm; /* its address is that of no communicator */
+
+/* Handles of all variables of this component that are bound to @p comm. */
+static void detach_handles(int group, const void *comm)
+{
+    int count = 0;
+
+    (void) mca_base_pvar_get_count(&count);
+    for (int i = 0; i < count; ++i) {
+        const mca_base_pvar_t *pvar;
+        opal_list_item_t *item;
+
+        if (OPAL_SUCCESS != mca_base_pvar_get(i, &pvar) || group != pvar->group_index) {
+            continue;
+        }
+        OPAL_LIST_FOREACH(item, (opal_list_t *) &pvar->bound_handles, opal_list_item_t) {
+            char *place = (char *) item - offsetof(mca_base_pvar_handle_t, list2);
+            mca_base_pvar_handle_t *handle = (void *) place;
+
+            if (comm == handle->obj_handle) {
+                handle->obj_handle = (void *) &freed_comm;
+            }
+        }
+    }
+}
+
+/* @return the binding of a communicator that was not freed; bindings_lock is held */
+static binding_t *find_binding(const mca_base_pvar_t *pvar, const void *comm)
+{
+    binding_t *found = NULL, **at = &bindings, *binding;
+
+    while (NULL != (binding = *at)) {
+        if (binding->freed) {
+            detach_handles(pvar->group_index, binding->comm);
+            *at = binding->next;
+            free(binding);
+            continue;
+        }
+        if (comm == binding->comm) {
+            found = binding;
+        }
+        at = &binding->next;
+    }
+    return found;
+}
+
+void mca_pml_llamatch_pvar_bind(const mca_base_pvar_t *pvar, const void *comm)
+{
+    binding_t *binding;
+
+    opal_mutex_lock(&bindings_lock);
+    if (NULL == find_binding(pvar, comm)) {
+        binding = malloc(sizeof(*binding)); /* without it the handle reads nothing */
+        if (NULL != binding) {
+            binding->next = bindings;
+            binding->comm = comm;
+            binding->freed = false;
+            bindings = binding;
+        }
+    }
+    opal_mutex_unlock(&bindings_lock);
+}
+
+custom_match_prq *mca_pml_llamatch_pvar_lock(const mca_base_pvar_t *pvar, const void *comm)
+{
+    bool bound;
+
+    opal_mutex_lock(&bindings_lock);
+    bound = NULL != find_binding(pvar, comm);
+    opal_mutex_unlock(&bindings_lock);
+    return bound ? mca_pml_llamatch_lock_queues(comm) : NULL;
+}
+
+void mca_pml_llamatch_pvar_freed(const void *comm)
+{
+    opal_mutex_lock(&bindings_lock);
+    for (binding_t *binding = bindings; NULL != binding; binding = binding->next) {
+        if (comm == binding->comm) {
+            binding->freed = true;
+        }
+    }
+    opal_mutex_unlock(&bindings_lock);
+}
+
+void mca_pml_llamatch_pvar_fini(void)
+{
+    binding_t *binding;
+
+    while (NULL != (binding = bindings)) {
+        bindings = binding->next;
+        free(binding);
+    }
+}
 
 /* --- of the queues of a communicator -------------------------------------------------------- */
 
@@ -48,9 +160,10 @@ static const queue_stat_t queue_stats[] = {
 #include "llamatch_stats.def"
 };
 
-static bool get_stats(const void *comm, llamatch_stats_t *posted, llamatch_stats_t *unexpected)
+static bool get_stats(const mca_base_pvar_t *pvar, const void *comm, llamatch_stats_t *posted,
+                      llamatch_stats_t *unexpected)
 {
-    custom_match_prq *queues = mca_pml_llamatch_lock_queues(comm);
+    custom_match_prq *queues = mca_pml_llamatch_pvar_lock(pvar, comm);
 
     if (NULL == queues) {
         return false;
@@ -66,7 +179,7 @@ static int read_queue_stat(const mca_base_pvar_t *pvar, void *value, void *comm)
     llamatch_stats_t stats[2];
     const uint64_t *values;
 
-    if (!get_stats(comm, &stats[false], &stats[true])) {
+    if (!get_stats(pvar, comm, &stats[false], &stats[true])) {
         return OMPI_ERR_NOT_FOUND;
     }
     values = (const uint64_t *) ((const char *) &stats[stat->unexpected] + stat->offset);
@@ -79,8 +192,8 @@ static int read_queue_stat(const mca_base_pvar_t *pvar, void *value, void *comm)
 /* Must not fail, also for a communicator of another PML: Open MPI 4.1 and 5.0 would crash. */
 static int notify(mca_base_pvar_t *pvar, mca_base_pvar_event_t event, void *comm, int *count)
 {
-    (void) comm;
     if (MCA_BASE_PVAR_HANDLE_BIND == event) {
+        mca_pml_llamatch_pvar_bind(pvar, comm);
         *count =
             (read_queue_stat == pvar->get_value) ? ((const queue_stat_t *) pvar->ctx)->count : 1;
     }
@@ -98,8 +211,7 @@ static int read_posted_depth_mean(const mca_base_pvar_t *pvar, void *value, void
 {
     llamatch_stats_t posted, unexpected;
 
-    (void) pvar;
-    if (!get_stats(comm, &posted, &unexpected)) {
+    if (!get_stats(pvar, comm, &posted, &unexpected)) {
         return OMPI_ERR_NOT_FOUND;
     }
     *(double *) value = mean(&posted);
@@ -110,8 +222,7 @@ static int read_unexpected_depth_mean(const mca_base_pvar_t *pvar, void *value, 
 {
     llamatch_stats_t posted, unexpected;
 
-    (void) pvar;
-    if (!get_stats(comm, &posted, &unexpected)) {
+    if (!get_stats(pvar, comm, &posted, &unexpected)) {
         return OMPI_ERR_NOT_FOUND;
     }
     *(double *) value = mean(&unexpected);
@@ -120,9 +231,8 @@ static int read_unexpected_depth_mean(const mca_base_pvar_t *pvar, void *value, 
 
 static int read_engine(const mca_base_pvar_t *pvar, void *value, void *comm)
 {
-    custom_match_prq *queues = mca_pml_llamatch_lock_queues(comm);
+    custom_match_prq *queues = mca_pml_llamatch_pvar_lock(pvar, comm);
 
-    (void) pvar;
     if (NULL == queues) {
         return OMPI_ERR_NOT_FOUND;
     }
@@ -133,9 +243,8 @@ static int read_engine(const mca_base_pvar_t *pvar, void *value, void *comm)
 
 static int read_hashes(const mca_base_pvar_t *pvar, void *value, void *comm)
 {
-    custom_match_prq *queues = mca_pml_llamatch_lock_queues(comm);
+    custom_match_prq *queues = mca_pml_llamatch_pvar_lock(pvar, comm);
 
-    (void) pvar;
     if (NULL == queues) {
         return OMPI_ERR_NOT_FOUND;
     }

@@ -384,6 +384,7 @@ void mca_pml_llamatch_tuning_del_comm(struct ompi_communicator_t *comm)
         mca_pml_llamatch_heater_pause(false);
     }
     mca_pml_llamatch_summary_add(comm);
+    mca_pml_llamatch_pvar_freed(comm);
     opal_mutex_lock(&all_queues_lock);
     if (NULL != queues->next) {
         queues->next->prev = queues->prev;
@@ -438,6 +439,7 @@ void mca_pml_llamatch_tuning_fini(void)
         mca_pml_llamatch_summary_print();
     }
     selected = false;
+    mca_pml_llamatch_pvar_fini();
     mca_pml_llamatch_heater_stop();
     llamatch_pool_destroy(mca_pml_llamatch_pool);
     mca_pml_llamatch_pool = NULL;
