@@ -277,6 +277,8 @@ bool ompi_osc_cached_window_read(const ompi_win_t *win, int stat, unsigned long 
 ompi_osc_cached_window_t *ompi_osc_cached_window_enter(ompi_win_t *win);
 /** Count every call from now on; nothing for a window that is not ours.  Never reads *win. */
 void ompi_osc_cached_window_count_all(const ompi_win_t *win);
+/** Do something with each window, until it fails. */
+int ompi_osc_cached_window_each(int (*visit)(ompi_osc_cached_window_t *window));
 /** Print the summary line of a window. */
 void ompi_osc_cached_window_print(const ompi_osc_cached_window_t *window);
 void ompi_osc_cached_window_finalize(void);
@@ -297,6 +299,9 @@ int ompi_osc_cached_rget(void *origin_addr, ompi_osc_cached_count_t origin_count
                          int target, ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
                          struct ompi_datatype_t *target_dt, ompi_win_t *win,
                          struct ompi_request_t **request);
+/** The buffers of some gets on their way are exposed now: what was to be copied from or to them
+ * later is fetched by gets of its own. */
+int ompi_osc_cached_get_withdraw(ompi_osc_cached_window_t *window);
 /** MPI_Rget requests that are not complete will not find the window any more. */
 void ompi_osc_cached_rget_forget(ompi_osc_cached_window_t *window);
 
@@ -306,6 +311,8 @@ void ompi_osc_cached_rget_forget(ompi_osc_cached_window_t *window);
 void ompi_osc_cached_type_copy(const osc_cached_buffer_t *buffer, void *bytes, size_t size,
                                bool to_buffer);
 void ompi_osc_cached_type_done(const osc_cached_buffer_t *buffer);
+/** A record will have this buffer: keep its datatypes until it is done. */
+void ompi_osc_cached_type_keep(const osc_cached_buffer_t *buffer);
 /** A number for this layout of the target's memory that no other one has in this window; 0: none.
  */
 uint32_t ompi_osc_cached_type_layout(ompi_osc_cached_window_t *window, ompi_datatype_t *type,
@@ -364,8 +371,9 @@ static inline bool ompi_osc_cached_is_on_device(const void *address)
     return ompi_osc_cached_has_devices && ompi_osc_cached_is_on_device_slowly(address);
 }
 
-/** Memory that others may write through a window of this process, from now on, and no more. */
-void ompi_osc_cached_expose(const ompi_win_t *win, const void *base, size_t size);
+/** Memory that others may write through a window of this process, from now on, and no more. Before
+ * they may: gets into that memory can be on their way. */
+int ompi_osc_cached_expose(const ompi_win_t *win, const void *base, size_t size);
 /** base NULL: all of a window */
 void ompi_osc_cached_conceal(const ompi_win_t *win, const void *base);
 /** Whether a buffer overlaps such memory. */

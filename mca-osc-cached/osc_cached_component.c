@@ -264,7 +264,7 @@ static void expose_shared(const ompi_osc_cached_window_t *window)
             && OMPI_SUCCESS
                    == window->inner.osc_win_shared_query(window->win, i, &size, &unit, &base)
             && NULL != base && 0 < size) {
-            ompi_osc_cached_expose(window->win, base, size);
+            (void) ompi_osc_cached_expose(window->win, base, size); /* nobody had it before */
         }
     }
 }
@@ -292,8 +292,16 @@ static int component_select(ompi_win_t *win, void **base, size_t size, ompi_osc_
         return OMPI_ERR_NOT_SUPPORTED;
     }
     cached = wraps && can_be_cached(inner, flavor);
+    if (MPI_WIN_FLAVOR_CREATE == flavor && 0 < size) {
+        ret = ompi_osc_cached_expose(win, *base, size);
+        if (OMPI_SUCCESS != ret) {
+            ompi_osc_cached_conceal(win, NULL);
+            return ret;
+        }
+    }
     ret = inner->osc_select(win, base, size, disp_unit, comm, info, flavor, model);
     if (OMPI_SUCCESS != ret) {
+        ompi_osc_cached_conceal(win, NULL);
         return ret;
     }
     /* for the trace's name the rank must be known, which it is not in component_init */
@@ -304,14 +312,15 @@ static int component_select(ompi_win_t *win, void **base, size_t size, ompi_osc_
     window = ompi_osc_cached_window_create(win, inner->osc_version.mca_component_name);
     if (NULL == window) {
         /* rule A11: without memory the window works, just without us */
+        ompi_osc_cached_conceal(win, NULL);
         free(units);
         return OMPI_SUCCESS;
     }
     if (cached) {
         ompi_osc_cached_window_prepare(window, unit, units);
     }
-    if (MPI_WIN_FLAVOR_DYNAMIC != flavor && 0 < size) {
-        ompi_osc_cached_expose(win, *base, size);
+    if (MPI_WIN_FLAVOR_CREATE != flavor && MPI_WIN_FLAVOR_DYNAMIC != flavor && 0 < size) {
+        (void) ompi_osc_cached_expose(win, *base, size); /* nobody had it before */
     }
     ompi_osc_cached_forward_install(window);
     if (MPI_WIN_FLAVOR_SHARED == flavor) {

@@ -83,9 +83,12 @@ static int forward_win_attach(ompi_win_t *win, void *base, size_t size)
     int ret;
 
     ompi_osc_cached_count(window, OSC_CACHED_STAT_attaches);
-    ret = window->inner.osc_win_attach(win, base, size);
+    ret = ompi_osc_cached_expose(win, base, size);
     if (OMPI_SUCCESS == ret) {
-        ompi_osc_cached_expose(win, base, size);
+        ret = window->inner.osc_win_attach(win, base, size);
+    }
+    if (OMPI_SUCCESS != ret) {
+        ompi_osc_cached_conceal(win, base);
     }
     return ret;
 }

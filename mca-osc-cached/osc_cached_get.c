@@ -130,12 +130,26 @@ static inline void trace_bypassed(const ompi_osc_cached_window_t *window, const 
     }
 }
 
+/* Whether the memory of a buffer is exposed by a window. */
+static inline bool is_exposed(const osc_cached_buffer_t *buffer, size_t bytes)
+{
+    const opal_datatype_t *type;
+    size_t span;
+
+    if (OPAL_LIKELY(NULL == buffer->type)) {
+        return ompi_osc_cached_is_exposed(buffer->address, bytes);
+    }
+    type = &((const ompi_datatype_t *) buffer->type)->super;
+    span = (size_t) (type->true_ub - type->true_lb)
+           + (size_t) (buffer->count - 1) * (size_t) (type->ub - type->lb);
+    return ompi_osc_cached_is_exposed((char *) buffer->address + type->true_lb, span);
+}
+
 /* Whether the cache may serve or keep a get, and under which name. */
 static inline bool describe(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
                             const arguments_t *a, wanted_t *wanted)
 {
     const opal_datatype_t *origin = &a->origin_dt->super, *target = &a->target_dt->super;
-    size_t span;
 
     /* without access to the target the inner component returns its error (rule A14) */
     if (!(window->everyone | peer->accessible) || ompi_osc_cached_is_on_device(a->origin_addr)
@@ -151,6 +165,8 @@ static inline bool describe(ompi_osc_cached_window_t *window, ompi_osc_cached_pe
     wanted->key.target = a->target;
     wanted->key.layout = 0;
     wanted->key.address = (uint64_t) a->target_disp * unit_of(window, a->target);
+    wanted->buffer.from = (0 == target->true_lb) ? NULL : a->target_dt;
+    wanted->buffer.from_count = (size_t) a->target_count;
     if (OPAL_LIKELY(opal_datatype_is_contiguous_memory_layout(target, a->target_count))) {
         wanted->key.address += (uint64_t) target->true_lb;
     } else {
@@ -158,6 +174,7 @@ static inline bool describe(ompi_osc_cached_window_t *window, ompi_osc_cached_pe
         if (0 == wanted->key.layout) {
             return false;
         }
+        wanted->buffer.from = a->target_dt;
     }
     wanted->buffer.count = a->origin_count;
     if (OPAL_LIKELY(opal_datatype_is_contiguous_memory_layout(origin, a->origin_count))) {
@@ -167,10 +184,7 @@ static inline bool describe(ompi_osc_cached_window_t *window, ompi_osc_cached_pe
     }
     wanted->buffer.address = a->origin_addr;
     wanted->buffer.type = a->origin_dt;
-    span = (size_t) (origin->true_ub - origin->true_lb)
-           + (size_t) (a->origin_count - 1) * (size_t) (origin->ub - origin->lb);
-    return 0 <= origin->ub - origin->lb
-           && !ompi_osc_cached_is_exposed((char *) a->origin_addr + origin->true_lb, span);
+    return 0 <= origin->ub - origin->lb && !is_exposed(&wanted->buffer, wanted->bytes);
 }
 
 static const struct {
@@ -308,8 +322,8 @@ static int miss(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
         /* the time that the real get took is not ours */
         begin += ompi_osc_cached_now() - issued;
     }
-    if (!is_open(window)) {
-        goto done;
+    if (!is_open(window) || (window->threaded && is_exposed(&wanted->buffer, wanted->bytes))) {
+        goto done; /* exposed: since describe(), by another thread */
     }
     if (NULL != a->request) {
         /* With several threads the request may complete while we attach ourselves to it: Open MPI's
@@ -320,12 +334,11 @@ static int miss(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
         }
     }
     wanted->hash = osc_cached_index_hash(&window->cache.index, wanted->key);
-    if (NULL != wanted->buffer.type) {
-        OBJ_RETAIN((ompi_datatype_t *) wanted->buffer.type);
-    }
+    wanted->buffer.from = NULL; /* it has been fetched */
+    ompi_osc_cached_type_keep(&wanted->buffer);
     access = osc_cached_cache_insert(&window->cache, &peer->cache, wanted->key, wanted->hash,
                                      &wanted->buffer, wanted->bytes, stamp, sequence, &record);
-    if (OSC_CACHED_CACHE_NONE == record && NULL != wanted->buffer.type) {
+    if (OSC_CACHED_CACHE_NONE == record) {
         ompi_osc_cached_type_done(&wanted->buffer);
     }
 
@@ -377,6 +390,7 @@ static int partial_hit(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t 
     }
 
     buffer.address = (char *) wanted->buffer.address + have;
+    buffer.from = NULL;
     rest.origin_addr = buffer.address;
     rest.origin_count = rest.target_count = (ompi_osc_cached_count_t) (wanted->bytes - have);
     rest.origin_dt = rest.target_dt = MPI_BYTE;
@@ -387,7 +401,7 @@ static int partial_hit(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t 
     }
     /* the rest of an MPI_Rget is not kept: it would need the request, and repeats are hits anyway
      */
-    if (NULL == a->request) {
+    if (NULL == a->request && !(window->threaded && is_exposed(&buffer, wanted->bytes - have))) {
         (void) osc_cached_cache_extend(&window->cache, &peer->cache, wanted->key, wanted->hash,
                                        have, wanted->bytes, &buffer, stamp, sequence);
     }
@@ -461,9 +475,7 @@ static int get_active(ompi_osc_cached_window_t *window, const arguments_t *a)
         }
         return OMPI_SUCCESS;
     case OSC_CACHED_JOIN:
-        if (NULL != wanted.buffer.type) {
-            OBJ_RETAIN((ompi_datatype_t *) wanted.buffer.type);
-        }
+        ompi_osc_cached_type_keep(&wanted.buffer);
         (void) ompi_osc_cached_issued(window, peer);
         account(window, peer, &wanted, access, wanted.bytes);
         ompi_osc_cached_window_unlock(window);
@@ -481,6 +493,84 @@ static int get_active(ompi_osc_cached_window_t *window, const arguments_t *a)
         ompi_osc_cached_window_unlock(window);
         return pass(window, peer, a);
     }
+}
+
+/* A get that waits for another one, as a get of its own. */
+static arguments_t arguments_of(const ompi_osc_cached_window_t *window,
+                                const osc_cached_entry_t *entry, const osc_cached_record_t *record)
+{
+    const osc_cached_buffer_t *buffer = &record->buffer;
+    uint64_t address = entry->address;
+    arguments_t a = {
+        .origin_addr = buffer->address,
+        .origin_count =
+            (ompi_osc_cached_count_t) ((NULL == buffer->type) ? record->bytes : buffer->count),
+        .origin_dt = (NULL == buffer->type) ? MPI_BYTE : buffer->type,
+        .target = entry->target,
+        .target_count =
+            (ompi_osc_cached_count_t) ((NULL == buffer->from) ? record->bytes : buffer->from_count),
+        .target_dt = (NULL == buffer->from) ? MPI_BYTE : buffer->from,
+    };
+
+    if (0 == entry->layout) {
+        address -= (uint64_t) a.target_dt->super.true_lb;
+    }
+    a.target_disp = (ptrdiff_t) (address / unit_of(window, a.target));
+    return a;
+}
+
+/* Whether a get waits for another one, and one of their buffers is exposed. */
+static bool waits_exposed(const osc_cached_cache_t *cache, const osc_cached_record_t *record)
+{
+    const osc_cached_record_t *fill;
+
+    if (0 == record->sequence || record->fills) {
+        return false;
+    }
+    if (OSC_CACHED_ENTRY_PENDING == cache->entries[record->entry].state) {
+        fill = &cache->records[cache->entries[record->entry].fill];
+        if (is_exposed(&fill->buffer, fill->bytes)) {
+            return true;
+        }
+    }
+    return is_exposed(&record->buffer, record->bytes);
+}
+
+int ompi_osc_cached_get_withdraw(ompi_osc_cached_window_t *window)
+{
+    osc_cached_cache_t *cache = &window->cache;
+    int ret = OMPI_SUCCESS;
+
+    ompi_osc_cached_window_lock(window);
+    for (uint32_t i = 0; 0 < cache->num_records && i < cache->fresh_records; ++i) {
+        const osc_cached_record_t *record = &cache->records[i];
+
+        if (0 != record->sequence && record->fills && is_exposed(&record->buffer, record->bytes)) {
+            osc_cached_cache_disown(cache, i);
+        }
+    }
+    for (uint32_t i = 0; 0 < cache->num_records && i < cache->fresh_records; ++i) {
+        const osc_cached_record_t *record = &cache->records[i];
+        ompi_osc_cached_peer_t *peer;
+        osc_cached_buffer_t buffer;
+        uint64_t sequence;
+        arguments_t a;
+
+        if (!waits_exposed(cache, record)) {
+            continue;
+        }
+        a = arguments_of(window, &cache->entries[record->entry], record);
+        peer = &window->peers[a.target];
+        buffer = osc_cached_cache_withdraw(cache, &peer->cache, i);
+        ompi_osc_cached_window_unlock(window);
+        ret = issue(window, peer, &a, &sequence);
+        ompi_osc_cached_type_done(&buffer);
+        if (OMPI_SUCCESS != ret) {
+            return ret;
+        }
+    }
+    ompi_osc_cached_window_unlock(window);
+    return OMPI_SUCCESS;
 }
 
 /* The whole of a hit in its most frequent form: one thread, runs of bytes on both sides. Of what

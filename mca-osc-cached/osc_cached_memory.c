@@ -9,7 +9,10 @@
  * has completed it, and bytes that another get waited for are copied to its buffer then.  By that
  * time another process may have passed the same fence and may be writing to the memory of its
  * windows.  A buffer in such memory would be read too late, or written over.  So gets to buffers in
- * memory of a window, of any window of this process, go past the cache.
+ * memory of a window, of any window of this process, go past the cache.  Memory may become part of
+ * a window, by MPI_Win_create or MPI_Win_attach, while gets into it are on their way: then these
+ * are not kept, and gets that wait for them, or wait with such a buffer, get their bytes by
+ * themselves (test/mpi/x_exposed_late.c).
  */
 
 #include "ompi_config.h"
@@ -178,7 +181,7 @@ static void update_hull(void)
     atomic_store_explicit(&ompi_osc_cached_exposed_to, to, memory_order_relaxed);
 }
 
-void ompi_osc_cached_expose(const ompi_win_t *win, const void *base, size_t size)
+int ompi_osc_cached_expose(const ompi_win_t *win, const void *base, size_t size)
 {
     range_t *range = malloc(sizeof(*range));
 
@@ -194,6 +197,7 @@ void ompi_osc_cached_expose(const ompi_win_t *win, const void *base, size_t size
     }
     update_hull();
     opal_mutex_unlock(&lock);
+    return ompi_osc_cached_window_each(ompi_osc_cached_get_withdraw);
 }
 
 void ompi_osc_cached_conceal(const ompi_win_t *win, const void *base)

@@ -72,9 +72,24 @@ void ompi_osc_cached_type_copy(const osc_cached_buffer_t *buffer, void *bytes, s
 
 void ompi_osc_cached_type_done(const osc_cached_buffer_t *buffer)
 {
-    ompi_datatype_t *type = buffer->type;
+    ompi_datatype_t *type = buffer->type, *from = buffer->from;
 
-    OBJ_RELEASE(type);
+    if (NULL != type) {
+        OBJ_RELEASE(type);
+    }
+    if (NULL != from) {
+        OBJ_RELEASE(from);
+    }
+}
+
+void ompi_osc_cached_type_keep(const osc_cached_buffer_t *buffer)
+{
+    if (NULL != buffer->type) {
+        OBJ_RETAIN((ompi_datatype_t *) buffer->type);
+    }
+    if (NULL != buffer->from) {
+        OBJ_RETAIN((ompi_datatype_t *) buffer->from);
+    }
 }
 
 uint32_t ompi_osc_cached_type_layout(ompi_osc_cached_window_t *window, ompi_datatype_t *type,

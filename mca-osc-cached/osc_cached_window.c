@@ -222,6 +222,19 @@ ompi_osc_cached_window_t *ompi_osc_cached_window_search(const ompi_win_t *win)
     return window;
 }
 
+int ompi_osc_cached_window_each(int (*visit)(ompi_osc_cached_window_t *window))
+{
+    int ret = OMPI_SUCCESS;
+
+    opal_mutex_lock(&lock);
+    for (ompi_osc_cached_window_t *window = windows; NULL != window && OMPI_SUCCESS == ret;
+         window = window->next) {
+        ret = visit(window);
+    }
+    opal_mutex_unlock(&lock);
+    return ret;
+}
+
 /* A counter, or what can be told from others; caller holds the lock of the window. */
 static unsigned long read_stat(const ompi_osc_cached_window_t *window, int stat)
 {

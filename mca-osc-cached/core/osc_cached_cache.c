@@ -131,7 +131,8 @@ static void remove_record(osc_cached_cache_t *cache, osc_cached_target_t *target
     } else {
         cache->records[record->next - 1].prev = record->prev;
     }
-    if (NULL != record->buffer.type && NULL != cache->config.done) {
+    if ((NULL != record->buffer.type || NULL != record->buffer.from)
+        && NULL != cache->config.done) {
         cache->config.done(&record->buffer);
     }
     record->sequence = 0;
@@ -533,8 +534,8 @@ bool osc_cached_cache_extend(osc_cached_cache_t *cache, osc_cached_target_t *tar
         uint32_t number = (uint32_t) (entry - cache->entries), region;
 
         if (OSC_CACHED_OK != osc_cached_storage_alloc(&cache->storage, bytes, number, &region)) {
-            /* the owner keeps the buffer's type: this record has not begun */
-            record->buffer.type = NULL;
+            /* the owner keeps the buffer's types: this record has not begun */
+            record->buffer.type = record->buffer.from = NULL;
             remove_record(cache, target, (uint32_t) (record - cache->records));
             --entry->pins;
             return false;
@@ -597,4 +598,24 @@ void osc_cached_cache_complete_one(osc_cached_cache_t *cache, osc_cached_target_
         finish(cache, target, record);
         trim_records(cache);
     }
+}
+
+void osc_cached_cache_disown(osc_cached_cache_t *cache, uint32_t record)
+{
+    cache->entries[cache->records[record].entry].stamp = UINT64_MAX; /* no sum of generations */
+}
+
+osc_cached_buffer_t osc_cached_cache_withdraw(osc_cached_cache_t *cache,
+                                              osc_cached_target_t *target, uint32_t record)
+{
+    uint32_t number = cache->records[record].entry;
+    osc_cached_entry_t *entry = &cache->entries[number];
+    osc_cached_buffer_t buffer = cache->records[record].buffer;
+
+    cache->records[record].buffer.type = cache->records[record].buffer.from = NULL;
+    remove_record(cache, target, record);
+    if (0 == --entry->pins && entry->stamp != osc_cached_cache_stamp(cache, target)) {
+        drop_entry(cache, number);
+    }
+    return buffer;
 }

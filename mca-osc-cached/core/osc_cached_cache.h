@@ -82,14 +82,16 @@ typedef enum {
 typedef struct {
     void *address;
     void *type; /**< NULL: one run of bytes; else the owner's description, see the copy function */
-    size_t count;  /**< of the type */
+    size_t count;      /**< of the type */
+    void *from;        /**< the owner's: how the bytes lie at the target; used by nobody here */
+    size_t from_count; /**< of from */
 } osc_cached_buffer_t;
 
 /** Copy bytes to or from a buffer with a type. */
 typedef void (*osc_cached_copy_fn_t)(const osc_cached_buffer_t *buffer, void *bytes, size_t size,
                                      bool to_buffer);
 
-/** A record with this buffer has ended; called for buffers with a type. */
+/** A record with this buffer has ended; called for buffers with a type or a from. */
 typedef void (*osc_cached_done_fn_t)(const osc_cached_buffer_t *buffer);
 
 /** The memory that all caches of the owner share. */
@@ -407,6 +409,20 @@ void osc_cached_cache_complete(osc_cached_cache_t *cache, osc_cached_target_t *t
 /** One get has brought its bytes. Nothing happens when it was completed before. */
 void osc_cached_cache_complete_one(osc_cached_cache_t *cache, osc_cached_target_t *target,
                                    uint32_t record, uint64_t sequence);
+
+/**
+ * What a get brings cannot be taken from its buffer: it will not be kept, and no get waits for it
+ * from now on.  Those that do already are the owner's to withdraw.
+ */
+void osc_cached_cache_disown(osc_cached_cache_t *cache, uint32_t record);
+
+/**
+ * A get that waits for another one does so no longer; the owner fetches its bytes.
+ *
+ * @return its buffer, for which the done function is not called
+ */
+osc_cached_buffer_t osc_cached_cache_withdraw(osc_cached_cache_t *cache,
+                                              osc_cached_target_t *target, uint32_t record);
 
 /**
  * Change the sizes now, whatever the adaptation thinks. Entries leave only when what is asked for

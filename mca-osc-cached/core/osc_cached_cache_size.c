@@ -209,7 +209,8 @@ void osc_cached_cache_destroy(osc_cached_cache_t *cache)
 
     for (uint32_t i = 0; i < cache->fresh_records; ++i) {
         const osc_cached_record_t *record = &cache->records[i];
-        if (0 != record->sequence && NULL != record->buffer.type && NULL != cache->config.done) {
+        if (0 != record->sequence && NULL != cache->config.done
+            && (NULL != record->buffer.type || NULL != record->buffer.from)) {
             cache->config.done(&record->buffer);
         }
     }

@@ -182,7 +182,12 @@ static void test_copy(const osc_cached_buffer_t *buffer, void *bytes, size_t siz
 
 static void test_done(const osc_cached_buffer_t *buffer)
 {
-    ++((test_type_t *) buffer->type)->done;
+    if (NULL != buffer->type) {
+        ++((test_type_t *) buffer->type)->done;
+    }
+    if (NULL != buffer->from) {
+        ++((test_type_t *) buffer->from)->done;
+    }
 }
 
 typedef struct {
@@ -273,7 +278,7 @@ static osc_cached_key_t key_at(int32_t target, uint64_t address)
 
 static osc_cached_buffer_t buffer_at(void *address)
 {
-    osc_cached_buffer_t buffer = {address, NULL, 0};
+    osc_cached_buffer_t buffer = {.address = address};
 
     return buffer;
 }
@@ -1199,7 +1204,9 @@ static void test_many_records(void **state)
 
     (void) state;
     assert_true(NULL != fills && NULL != waits);
-    begin(&f, 4096, 1024 * 1024);
+    prepare(&f, 4096, 1024 * 1024);
+    f.budget.limit = 64 << 20;
+    open_cache(&f);
     for (uint64_t i = 0; i < ENTRIES; ++i) {
         assert_int_equal(OSC_CACHED_DIRECT,
                          insert(&f, key_at((int32_t) i % 2, i), fills[i], 64, NULL));
@@ -1310,6 +1317,75 @@ static void test_records_are_bounded(void **state)
     end(&f);
 }
 
+/* Memory that gets on their way wanted to use becomes another's. */
+static void test_disown_and_withdraw(void **state)
+{
+    unsigned char fill[2][64], wait[3][64];
+    test_type_t type = {IN_A_RUN, 64, 0}, from = {IN_A_RUN, 64, 0};
+    osc_cached_key_t a = key_at(0, 0), b = key_at(0, 64);
+    osc_cached_buffer_t buffer = {wait[2], &type, 7, &from, 3}, back;
+    uint32_t record, joined;
+    fixture_t f;
+    size_t have;
+
+    (void) state;
+    begin(&f, 64, 16 * 1024);
+    assert_int_equal(OSC_CACHED_DIRECT, insert(&f, a, fill[0], 64, &record));
+    assert_int_equal(OSC_CACHED_DIRECT, insert(&f, b, fill[1], 64, NULL));
+    assert_int_equal(OSC_CACHED_JOIN, get(&f, a, wait[0], 64, &have));
+    assert_int_equal(OSC_CACHED_JOIN, get(&f, b, wait[1], 64, &have));
+    joined = f.targets[0].tail - 1;
+    assert_int_equal(OSC_CACHED_JOIN, osc_cached_cache_get(&f.c, &f.targets[0], a,
+                                                           osc_cached_index_hash(&f.c.index, a),
+                                                           &buffer, 64, ++f.sequence, &have));
+    /* nobody finds it any more, and it is not made anew while it is on its way */
+    osc_cached_cache_disown(&f.c, record);
+    expect_missing(&f, a, 64);
+    assert_int_equal(OSC_CACHED_FAILING, insert(&f, a, wait[0], 64, NULL));
+    verify(&f);
+    /* one that waits for another */
+    back = osc_cached_cache_withdraw(&f.c, &f.targets[0], joined);
+    assert_ptr_equal(wait[1], back.address);
+    verify(&f);
+    /* those that wait for what was disowned, the last one with types */
+    joined = f.targets[0].tail - 1;
+    back = osc_cached_cache_withdraw(&f.c, &f.targets[0], joined);
+    assert_ptr_equal(wait[2], back.address);
+    assert_ptr_equal(&type, back.type);
+    assert_ptr_equal(&from, back.from);
+    assert_int_equal(3, back.from_count);
+    assert_int_equal(0, type.done);
+    joined = f.targets[0].tail - 1;
+    back = osc_cached_cache_withdraw(&f.c, &f.targets[0], joined);
+    assert_ptr_equal(wait[0], back.address);
+    verify(&f);
+    assert_int_equal(2, f.c.num_records);
+    memset(wait, 0x77, sizeof(wait));
+    memset(fill[0], 0xaa, 64); /* somebody else's */
+    fetch(b, 1, 0, fill[1], 64);
+    complete(&f, 0);
+    verify(&f);
+    assert_int_equal(1, f.c.index.count);
+    for (int i = 0; i < 3; ++i) {
+        assert_int_equal(0x77, wait[i][0]);
+    }
+    expect_missing(&f, a, 64);
+    assert_int_equal(OSC_CACHED_DIRECT, keep(&f, a, 2, 64));
+    expect_hit(&f, a, 2, 64);
+    expect_hit(&f, b, 1, 64);
+    /* a buffer that only tells how the bytes lie at the target: done, too */
+    osc_cached_cache_invalidate(&f.c);
+    assert_int_equal(OSC_CACHED_DIRECT, insert(&f, a, fill[0], 64, NULL));
+    buffer.type = NULL;
+    buffer.from = &type;
+    assert_int_equal(OSC_CACHED_JOIN, osc_cached_cache_get(&f.c, &f.targets[0], a,
+                                                           osc_cached_index_hash(&f.c.index, a),
+                                                           &buffer, 64, ++f.sequence, &have));
+    complete(&f, 0);
+    assert_int_equal(1, type.done);
+    end(&f);
+}
+
 static void test_types(void **state)
 {
     fixture_t f;
@@ -1326,7 +1402,7 @@ static void test_types(void **state)
         types[i].order = (0 == i % 2) ? REVERSED : STRIDED;
         types[i].bytes = 200;
         types[i].done = 0;
-        buffers[i].address = space[i];
+        buffers[i] = buffer_at(space[i]);
         buffers[i].type = &types[i];
         buffers[i].count = 7;
     }
@@ -2465,6 +2541,7 @@ int main(void)
         cmocka_unit_test(test_resizes_with_records),
         cmocka_unit_test(test_many_records),
         cmocka_unit_test(test_records_are_bounded),
+        cmocka_unit_test(test_disown_and_withdraw),
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_verify_sees_damage),
         cmocka_unit_test(test_adaptation),
