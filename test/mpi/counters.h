@@ -80,7 +80,7 @@ __attribute__((unused)) static void counters_open_all(struct counters *c, const 
             ++c->n;
         }
     }
-    CHECK(c->n > 0, "there are no counters %s", prefix);
+    CHECK(c->n > 0 || test_is_plain(), "there are no counters %s", prefix);
 }
 
 __attribute__((unused)) static void counters_open(struct counters *c, MPI_Win *win)
@@ -96,7 +96,9 @@ __attribute__((unused)) static unsigned long counter(struct counters *c, const c
             return counters_read(c, i) - c->first[i];
         }
     }
-    test_fail(__FILE__, __LINE__, name, "there is no such counter");
+    if (!test_is_plain()) {
+        test_fail(__FILE__, __LINE__, name, "there is no such counter");
+    }
     return 0;
 }
 
@@ -110,7 +112,7 @@ __attribute__((unused)) static void counters_close(struct counters *c)
 #define COUNTS(c, name, wanted, ...)                                                   \
     do {                                                                               \
         unsigned long got_ = counter((c), (name)), wanted_ = (unsigned long) (wanted); \
-        if (got_ != wanted_) {                                                         \
+        if (got_ != wanted_ && !test_is_plain()) {                                                         \
             test_fail(__FILE__, __LINE__, name, __VA_ARGS__);                          \
             fprintf(stderr, "    counter %s: %lu, wanted %lu\n", name, got_, wanted_); \
         }                                                                              \

@@ -6,7 +6,10 @@
 # that end in time and leave nothing behind.
 #
 #   mpi_setup PREFIX|system [COMPONENT_DIR]   sets MPICC MPIRUN MPI_VERSION MPI_SERIES MPI_ENV
+#   mpi_inners LIST                           checks the value of --inner
+#   mpi_inner_refuses INNER TRANSPORT         prints why Open MPI's own INNER does not run there; nothing: it does
 #   mpi_switches WHAT TRANSPORT RANKS [THREADS]  sets SWITCHES (mpirun arguments) and SWITCH_ENV
+#     WHAT: osc:cached wraps $MPI_INNER (default ucx); osc:inner is the same component alone
 #     TRANSPORT: shm, tcp, or an emulated network over shared memory (bench/net): aries, hdr;
 #     fails where that cannot be built, and SWITCHES is then of no use
 #     on nodes (mpi_on_nodes) there is one transport, nodes: shared memory inside a node, TCP between them
@@ -147,6 +150,50 @@ mpi_known_noise() {
     [[ $1 != nodes ]] || echo '|plm:rsh: Warning: setpgid\([0-9,]+\) failed in parent with errno=Permission denied'
 }
 
+# The components that osc:cached wraps, for --help.
+mpi_inner_help() {
+    cat <<'EOF'
+  --inner=LIST            the components that osc:cached wraps and is compared with: ucx rdma sm+rdma pt2pt auto, one after
+                          the other (default ucx). sm+rdma: sm, and rdma for the windows that sm refuses; auto: what
+                          Open MPI chooses
+EOF
+}
+
+mpi_inners() {
+    local inner name
+    for inner in ${1//,/ }; do
+        for name in ${inner//+/ }; do
+            [[ $name == auto ]] || mpi_has osc "$name" || mpi_die "Open MPI $MPI_VERSION knows no osc:$name (--inner=$inner)"
+        done
+    done
+}
+
+mpi_inner_refuses() {
+    case $MPI_SERIES,$1,$2 in
+    *,*sm*,tcp | *,*sm*,nodes) echo "osc/sm is for processes that share memory" ;;
+    4.*,*rdma*,tcp | 4.*,*rdma*,nodes) echo "osc/rdma of Open MPI 4.1 does not run over TCP" ;;
+    esac
+}
+
+# Adds the switches that name what osc:cached wraps, or, for osc:inner, the same component alone.
+mpi_inner_switches() {
+    local inner=${MPI_INNER:-ucx} name
+    SWITCH_ENV+=("LOCALITY_TEST_INNER=$inner")
+    [[ -z ${LOCALITY_NODES:-} ]] || SWITCHES+=(-x LOCALITY_TEST_INNER) # elsewhere processes inherit it
+    if [[ $1 == osc:cached ]]; then
+        SWITCHES+=(--mca osc cached --mca osc_cached_inner "${inner//+/,}")
+        return
+    fi
+    SWITCH_ENV+=(LOCALITY_TEST_PLAIN=1)
+    if [[ $inner != auto ]]; then
+        SWITCHES+=(--mca osc "${inner//+/,}")
+        # Open MPI goes by priority, osc_cached_inner by the order.
+        for name in ${inner//+/ }; do
+            [[ $name == "${inner%%+*}" ]] || SWITCHES+=(--mca "osc_${name}_priority" 1)
+        done
+    fi
+}
+
 # Is component "osc cached" known to this Open MPI?
 mpi_has() {
     local text
@@ -176,8 +223,7 @@ mpi_node_switches() {
     [[ $MPI_WHERE == system ]] || SWITCHES+=(--prefix "$MPI_WHERE")
 }
 
-# WHAT: osc:NAME, pml:NAME, or both joined by "+"; "none": only what the machine needs. osc:cached wraps $MPI_INNER
-# (default: ucx).
+# WHAT: osc:NAME, osc:inner, pml:NAME, or both joined by "+"; "none": only what the machine needs.
 mpi_switches() {
     local what=$1 transport=$2 ranks=$3 threads=${4:-1} part pml=ob1 btl
     SWITCHES=(-np "$ranks" --bind-to none)
@@ -200,8 +246,12 @@ mpi_switches() {
     for part in ${what//+/ }; do
         case $part in
         osc:*)
-            [[ $transport == @(aries|hdr) ]] || SWITCHES+=(--mca osc "${part#osc:}")
-            [[ $part != osc:cached || $transport == @(aries|hdr) ]] || SWITCHES+=(--mca osc_cached_inner "${MPI_INNER:-ucx}")
+            [[ $transport != @(aries|hdr) ]] || continue # see mpi_emulate
+            if [[ $part == osc:@(cached|inner) ]]; then
+                mpi_inner_switches "$part"
+            else
+                SWITCHES+=(--mca osc "${part#osc:}")
+            fi
             ;;
         pml:*) pml=${part#pml:} ;;
         none) ;;

@@ -141,6 +141,20 @@ __attribute__((unused)) static void test_skip(const char *why)
     exit(77);
 }
 
+/* Is this the component under osc/cached, or alone, in this run (--inner of test/mpi/run)? */
+__attribute__((unused)) static int test_inner_is(const char *name)
+{
+    const char *inner = getenv("LOCALITY_TEST_INNER");
+
+    return 0 == strcmp(NULL == inner ? "ucx" : inner, name);
+}
+
+/* A run without osc/cached, only to see whether its inner component survives the program. */
+__attribute__((unused)) static int test_is_plain(void)
+{
+    return NULL != getenv("LOCALITY_TEST_PLAIN");
+}
+
 /* Release of the Open MPI that runs, not of the one compiled with: 0x0401, 0x0500, ... */
 __attribute__((unused)) static int test_openmpi(void)
 {

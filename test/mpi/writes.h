@@ -23,6 +23,9 @@ static void write_issue(MPI_Win win, int way, int t, int at, long now, long next
     value = next;
     change = next - now;
     old = now;
+    if (7 == way && 0x0401 == test_openmpi() && (test_inner_is("rdma") || test_inner_is("sm+rdma"))) {
+        way = 6; /* osc/rdma of 4.1 crashes in MPI_Compare_and_swap: btl/vader emulates it */
+    }
     switch (way) {
     case 0:
         OK(MPI_Put(&value, 1, MPI_LONG, t, at, 1, MPI_LONG, win));
