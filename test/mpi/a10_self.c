@@ -47,6 +47,7 @@ int main(int argc, char **argv)
     MPI_Win win;
 
     test_init(&argc, &argv);
+    test_needs_small_windows();
     for (int allocate = 0; allocate < 2; ++allocate) {
         win = test_win_make(allocate ? NULL : mine, sizeof(mine), sizeof(long), &base);
         run(win, test_rank, base);

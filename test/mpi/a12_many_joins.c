@@ -1,7 +1,7 @@
 /* A12, A11: gets that wait for others of the same bytes take memory from osc_cached_memory, not
  * more, and give it back at the end of the epoch. Beyond that they are gets like any other.
  *
- * test: for=osc-cached cache="memory=8M" ranks=2 transport=shm limit=120
+ * test: for=osc-cached needs=cache cache="memory=8M" ranks=2 transport=shm limit=120
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

@@ -1,7 +1,7 @@
 /* A1: cached bytes of a target are forgotten by an own write to it, in every mode, those of other
  * targets are not.
  *
- * test: for=osc-cached cache="passive_scope=flush" ranks=2,3 transport=shm,tcp
+ * test: for=osc-cached needs=cache cache="passive_scope=flush" ranks=2,3 transport=shm,tcp
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

@@ -1,5 +1,5 @@
 /* A2: atomics go to the target even where mode always keeps old bytes of it.
- * test: for=osc-cached cache="mode=always" ranks=2 transport=shm,tcp
+ * test: for=osc-cached needs=cache cache="mode=always" ranks=2 transport=shm,tcp
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

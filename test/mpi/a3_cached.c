@@ -1,5 +1,5 @@
 /* A3: flush(t) and unlock(t) make the gets from t hits, and leave those from others pending.
- * test: for=osc-cached cache="mode=always" ranks=3,4 transport=shm,tcp
+ * test: for=osc-cached needs=cache cache="mode=always" ranks=3,4 transport=shm,tcp
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

@@ -1,5 +1,5 @@
 /* A4: flush_local fills the entries of gets, before the user has the buffer back, and ends no life.
- * test: for=osc-cached cache="passive_scope=flush" ranks=2 transport=shm,tcp
+ * test: for=osc-cached needs=cache cache="passive_scope=flush" ranks=2 transport=shm,tcp
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

@@ -1,7 +1,7 @@
 /* A5: an MPI_Rget that hits returns a completed request; one that misses fills its entry when it is
  * complete.
  *
- * test: for=osc-cached cache="mode=always" ranks=2 transport=shm,tcp
+ * test: for=osc-cached needs=cache cache="mode=always" ranks=2 transport=shm,tcp
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

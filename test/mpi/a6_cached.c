@@ -1,5 +1,5 @@
 /* A6: of several gets of the same bytes that are outstanding together only one goes to the network.
- * test: for=osc-cached cache="passive_scope=flush" ranks=2 transport=shm,tcp
+ * test: for=osc-cached needs=cache cache="passive_scope=flush" ranks=2 transport=shm,tcp
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

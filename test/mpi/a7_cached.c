@@ -1,7 +1,7 @@
 /* A7: fewer bytes at an address are a hit, more bytes a partial hit that fetches only the rest, and
  * neither datatype nor disp_unit matters.
  *
- * test: for=osc-cached cache="mode=always" ranks=2,3 transport=shm,tcp
+ * test: for=osc-cached needs=cache cache="mode=always" ranks=2,3 transport=shm,tcp
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

@@ -1,9 +1,9 @@
 /* A9: entries whose get is on its way are neither served nor driven out, however small the cache is
  * and while it grows and shrinks.
  *
- * test: for=osc-cached cache="entries=16 window_memory=4K adaptive=0" ranks=2 transport=shm,tcp
- * test: for=osc-cached cache="entries=16 window_memory=4K interval=16" ranks=2 transport=shm,tcp
- * test: for=osc-cached cache="entries=64 window_memory=16K scheme=temporal sample=1" ranks=2
+ * test: for=osc-cached needs=cache cache="entries=16 window_memory=4K adaptive=0" ranks=2 transport=shm,tcp
+ * test: for=osc-cached needs=cache cache="entries=16 window_memory=4K interval=16" ranks=2 transport=shm,tcp
+ * test: for=osc-cached needs=cache cache="entries=64 window_memory=16K scheme=temporal sample=1" ranks=2
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

@@ -1,5 +1,5 @@
 /* N2: one invalidation forgets everything at once, by info key or by extension, pending gets too.
- * test: for=osc-cached cache="mode=user entries=8192" ranks=2 transport=shm,tcp
+ * test: for=osc-cached needs=cache cache="mode=user entries=8192" ranks=2 transport=shm,tcp
  *
  * How long it takes is counted in instructions by the core's unit tests and measured by
  * bench/micro.

@@ -1,8 +1,8 @@
 /* P6: 256 gets of 64 bytes at power-of-two strides are all hits the second time (CLaMPI's code,
  * with 4096 entries: 1 to 3 of them).
  *
- * test: for=osc-cached cache="mode=always entries=4096" ranks=2,3,4 transport=shm,tcp
- * test: for=osc-cached cache="mode=always entries=4096 adaptive=0" ranks=2 transport=shm,tcp
+ * test: for=osc-cached needs=cache cache="mode=always entries=4096" ranks=2,3,4 transport=shm,tcp
+ * test: for=osc-cached needs=cache cache="mode=always entries=4096 adaptive=0" ranks=2 transport=shm,tcp
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

@@ -1,5 +1,5 @@
 /* S1: the closing fence ends the life of what its epoch fetched, whatever is asserted.
- * test: for=osc-cached cache="" ranks=2,4 transport=shm,tcp
+ * test: for=osc-cached needs=cache cache="" ranks=2,4 transport=shm,tcp
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

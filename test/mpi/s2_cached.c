@@ -1,5 +1,5 @@
 /* S2: MPI_Win_complete ends the life of what the epoch fetched, for every target of any epoch.
- * test: for=osc-cached cache="" ranks=3,4 transport=shm,tcp
+ * test: for=osc-cached needs=cache cache="" ranks=3,4 transport=shm,tcp
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

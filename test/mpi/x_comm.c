@@ -51,6 +51,7 @@ int main(int argc, char **argv)
     void *base;
 
     test_init(&argc, &argv);
+    test_needs_small_windows();
     OK(MPI_Comm_split(MPI_COMM_WORLD, 0, -test_rank, &turned));
     OK(MPI_Comm_split(MPI_COMM_WORLD, test_rank % 2, test_rank, &half));
     OK(MPI_Comm_dup(half, &copy));

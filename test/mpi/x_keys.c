@@ -1,7 +1,7 @@
 /* The info keys of a window do what they say, when it is made and later, and MPI_Win_get_info tells
  * what is in force.
  *
- * test: for=osc-cached cache="" ranks=2 transport=shm,tcp
+ * test: for=osc-cached needs=cache cache="" ranks=2 transport=shm,tcp
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
