@@ -252,7 +252,9 @@ fetch_source_locked()
     for file in "$dest/${package}_$version.orig.tar".*; do
         case $file in *.asc | *.sig | *.partial | *'*') continue ;; esac
         [ -n "$sha" ] || sha=$(dsc_sha256 "$dest" "${file##*/}")
-        if [ -n "$sha" ] && verify_sha256 "$file" "$sha"; then
+        # No checksum: it was fetched without its .dsc, with which apt compares it below.
+        [ -n "$sha" ] || continue
+        if verify_sha256 "$file" "$sha"; then
             printf '%s\n' "$file"
             return 0
         fi
