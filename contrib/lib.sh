@@ -335,6 +335,46 @@ unpack_source()
     printf '%s\n' "$folder"
 }
 
+# foreign_packages ARCHITECTURE PACKAGE...: has the packages of another architecture, of this machine's release,
+# unpacked in a directory of the cache, and prints it.  Nothing is installed.
+foreign_packages()
+{
+    with_lock "$(cache_root)/downloads.lock" foreign_packages_locked "$@"
+}
+
+foreign_packages_locked()
+{
+    local architecture=$1 release mirror root apt log deb
+    local -a for_other
+    shift
+    # shellcheck source=/dev/null
+    release=$(. /etc/os-release && printf '%s' "${VERSION_CODENAME:-}")
+    root=$(cache_root)/foreign/$release-$architecture
+    if [ "$(cat "$root/packages" 2>/dev/null)" = "$*" ]; then
+        printf '%s\n' "$root"
+        return 0
+    fi
+    mirror=$(apt_mirror)
+    [ -n "$mirror" ] || die "cannot fetch packages of $architecture: no archive found in this machine's apt configuration."
+    apt=$(cache_root)/apt/$release-$architecture
+    log=$(cache_root)/logs/foreign-$architecture.log
+    rm -rf "$root" "$apt/cache"
+    mkdir -p "$root" "$apt/lists/partial" "$apt/cache/archives/partial" "${log%/*}"
+    printf 'deb %s %s main\n' "$mirror" "$release" >"$apt/list"
+    : >"$apt/status"
+    for_other=(-o APT::Architecture="$architecture" -o APT::Architectures="$architecture" -o Dir::State::status="$apt/status")
+    say "==> Fetching $* of $architecture (log: $log)"
+    if ! { private_apt "$apt" apt-get "${for_other[@]}" --error-on=any update &&
+        cd "$apt/cache" && private_apt "$apt" apt-get "${for_other[@]}" download "$@"; } >"$log" 2>&1; then
+        die "cannot fetch packages of $architecture (no network?); see the log: $log"
+    fi
+    for deb in "$apt/cache"/*.deb; do
+        dpkg-deb -x "$deb" "$root" || die "cannot unpack $deb: is the disk full?"
+    done
+    printf '%s\n' "$*" >"$root/packages"
+    printf '%s\n' "$root"
+}
+
 # --- Building and running ------------------------------------------------------
 
 # progress_make LOG TOTAL COMMAND...: runs a silent-rules make with its output

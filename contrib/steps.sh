@@ -81,6 +81,28 @@ quietly()
     out=$("$@" 2>&1) || { printf '%s\n' "$out" | tail -n 60; return 1; }
 }
 
+# make_check DIR [ARGUMENT...]: the unit tests of a build directory ($programs names some of them, else all),
+# with more arguments for make, counted from automake's summary; cmocka's own skips too, one line each.
+make_check()
+{
+    local build=$1 rc=0 out left_out
+    shift
+    rm -f "$build"/test_*.{log,trs} # of those that do not run this time
+    out=$(make -C "$build" -j"$(nproc)" V=0 check ${programs:+"check_PROGRAMS=$programs"} "$@" 2>&1) || rc=$?
+    printf '%s\n' "$out" | grep -E '^(PASS|FAIL|ERROR):|error:' || :
+    left_out=$(
+        sed -n 's/^SKIP: \(.*\)/SKIP \1: all of it/p' <<<"$out"
+        cd "$build" && awk '/^\[  SKIPPED \] [a-z]/ && !seen[FILENAME, $4]++ {
+            print "SKIP", substr(FILENAME, 1, length(FILENAME) - 4), $4 ": nothing to see in this build" }' test_*.log
+    )
+    [ -z "$left_out" ] || printf '%s\n' "$left_out"
+    [ "$rc" -eq 0 ] || cat "$build/test-suite.log" 2>/dev/null || printf '%s\n' "$out" | tail -n 30
+    printf '%s\n' "$out" | awk -v rc="$rc" -v s="$(grep -c . <<<"$left_out")" '
+        /^# (PASS|XFAIL):/ { p += $3 } /^# (FAIL|XPASS|ERROR):/ { f += $3 }
+        END { if (rc && !f) f = 1; printf "%d passed, %d failed, %d skipped\n", p, f, s }'
+    return "$rc"
+}
+
 # --- What may be skipped ---------------------------------------------------------
 
 # judge_skips STEP LOG COUNT: skips that are not allowed are failures, named here.
