@@ -243,6 +243,6 @@ AC_DEFUN([_LOCALITY_COMPONENT_SETTINGS], [
         AS_CASE([$locality_ompi_version], [4.1.*], [], [locality_settings="$locality_settings
       export PMIX_MCA_mca_base_component_path=$locality_pmix_folder"])
         AS_IF([test "$locality_default" = yes], [locality_settings="$locality_settings
-  or, for all users, with this line of PMIx commented out, which hides both of Open MPI's folders:
+  or, for all users, with this line of PMIx commented out, which hides both default folders:
       mca_base_component_path   in $locality_hides"])])
 ])
