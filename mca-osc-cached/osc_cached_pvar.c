@@ -44,7 +44,8 @@ static void detach_handles(int group, const void *win)
         if (OPAL_SUCCESS != mca_base_pvar_get(i, &pvar) || group != pvar->group_index) {
             continue;
         }
-        OPAL_LIST_FOREACH(item, (opal_list_t *) &pvar->bound_handles, opal_list_item_t) {
+        OPAL_LIST_FOREACH(item, (opal_list_t *) &pvar->bound_handles, opal_list_item_t)
+        {
             char *place = (char *) item - offsetof(mca_base_pvar_handle_t, list2);
             mca_base_pvar_handle_t *handle = (void *) place;
 

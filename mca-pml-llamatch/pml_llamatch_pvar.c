@@ -24,10 +24,11 @@
 /* --- handles -------------------------------------------------------------------------------- */
 
 /*
- * A handle knows its communicator by the address, and that is all we are told when it is read. So we
- * note which communicators have handles, and which of these were freed; before anything is done with
- * a handle, all those of freed ones lose their address. Open MPI calls us with MPI_T's lock held: its
- * lists of handles do not change meanwhile. MPI_Comm_free does not have that lock, and only notes.
+ * A handle knows its communicator by the address, and that is all we are told when it is read. So
+ * we note which communicators have handles, and which of these were freed; before anything is done
+ * with a handle, all those of freed ones lose their address. Open MPI calls us with MPI_T's lock
+ * held: its lists of handles do not change meanwhile. MPI_Comm_free does not have that lock, and
+ * only notes.
  */
 typedef struct binding {
     struct binding *next;
@@ -52,7 +53,8 @@ static void detach_handles(int group, const void *comm)
         if (OPAL_SUCCESS != mca_base_pvar_get(i, &pvar) || group != pvar->group_index) {
             continue;
         }
-        OPAL_LIST_FOREACH(item, (opal_list_t *) &pvar->bound_handles, opal_list_item_t) {
+        OPAL_LIST_FOREACH(item, (opal_list_t *) &pvar->bound_handles, opal_list_item_t)
+        {
             char *place = (char *) item - offsetof(mca_base_pvar_handle_t, list2);
             mca_base_pvar_handle_t *handle = (void *) place;
 

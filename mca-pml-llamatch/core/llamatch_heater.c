@@ -42,8 +42,8 @@ struct llamatch_heater {
     state_t state;
     uint32_t pauses;
     uint64_t wake_ups; /* asked for so far */
-    int current;     /* the target that is read with the mutex released; -1: none */
-    uint64_t visits; /* to targets so far, finished */
+    int current;       /* the target that is read with the mutex released; -1: none */
+    uint64_t visits;   /* to targets so far, finished */
     target_t *targets;
     int num_places;
     int num_targets;

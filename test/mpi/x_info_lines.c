@@ -4,8 +4,9 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A variable with a text and names of its values has three; behind them is a NULL, where the one who
- * prints them stops. Ours avoid the third one, so that ompi_info of a stock Open MPI does not crash.
+ * A variable with a text and names of its values has three; behind them is a NULL, where the one
+ * who prints them stops. Ours avoid the third one, so that ompi_info of a stock Open MPI does not
+ * crash.
  */
 #include "test.h"
 
@@ -32,11 +33,10 @@ int main(int argc, char **argv)
     int index;
 
     OK(mca_base_var_enum_create("test_info_lines", values, &names));
-    index = mca_base_pvar_register("ompi", "test", "info", "lines", "What it is", OPAL_INFO_LVL_4,
-                                   MCA_BASE_PVAR_CLASS_STATE, MCA_BASE_VAR_TYPE_INT, names,
-                                   MCA_BASE_VAR_BIND_NO_OBJECT,
-                                   MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS,
-                                   read_state, NULL, NULL, NULL);
+    index = mca_base_pvar_register(
+        "ompi", "test", "info", "lines", "What it is", OPAL_INFO_LVL_4, MCA_BASE_PVAR_CLASS_STATE,
+        MCA_BASE_VAR_TYPE_INT, names, MCA_BASE_VAR_BIND_NO_OBJECT,
+        MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, read_state, NULL, NULL, NULL);
     CHECK(0 <= index, "not registered: %d", index);
     OK(mca_base_pvar_dump(index, &lines, MCA_BASE_VAR_DUMP_READABLE));
     CHECK(4 * sizeof(lines[0]) <= malloc_usable_size(lines), "room for %zu bytes",

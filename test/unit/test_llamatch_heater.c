@@ -373,9 +373,8 @@ static void test_asked_in_a_pass(void **state)
 
     (void) state;
     for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); ++i) {
-        llamatch_heater_config_t config = {.period_ns = HOUR_NS,
-                                           .max_bytes = MANY_BYTES,
-                                           .begin = watch};
+        llamatch_heater_config_t config = {
+            .period_ns = HOUR_NS, .max_bytes = MANY_BYTES, .begin = watch};
         llamatch_heater_t *heater = NULL;
         int id;
 
