@@ -145,9 +145,9 @@ mpi_known_noise() {
     if [[ $1 == tcp || $1 == nodes ]]; then
         echo -n 'UCX  (ERROR|WARN)  ?(req 0x[0-9a-f]+: error during flush|disconnect failed): Endpoint timeout'
     fi
-    # The launcher of 4.1 puts each remote shell into a process group of its own, which is too late when that has run its
+    # The launchers of 4.1 and 5.0 put each remote shell into a process group of its own, which is too late when that has run its
     # command already.
-    [[ $1 != nodes ]] || echo '|plm:rsh: Warning: setpgid\([0-9,]+\) failed in parent with errno=Permission denied'
+    [[ $1 != nodes ]] || echo '|plm:[rs]sh: Warning: setpgid\([0-9,]+\) failed in parent with errno=Permission denied'
 }
 
 # The components that osc:cached wraps, for --help.
