@@ -2,17 +2,18 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Calls some MPI functions N times each, for test/mpi/instructions to count. The target is the
- * process itself: one process, no waiting, the same instructions every time. A second argument asks
- * for MPI_THREAD_MULTIPLE.
+ * Rank 0 calls some MPI functions N times each, for test/mpi/instructions to count. The target is
+ * the process itself: no waiting, the same instructions every time. The words after N ask for
+ * MPI_THREAD_MULTIPLE (multiple) and for another window than MPI_Win_allocate's (create, shared).
  */
 
 #include <mpi.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 static MPI_Win win;
-static double buffer, result;
+static double buffer, result, exposed;
 
 static void call_get(void)
 {
@@ -57,14 +58,27 @@ int main(int argc, char **argv)
 {
     void (*const calls[])(void) = {call_get,   call_put,       call_rget, call_get_accumulate,
                                    call_flush, call_flush_all, call_sync};
-    int level = 3 == argc ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
+    int level = MPI_THREAD_SINGLE, create = 0, shared = 0, rank;
     int count = 2 <= argc ? atoi(argv[1]) : 0;
     double *base;
 
+    for (int i = 2; i < argc; ++i) {
+        level = 0 == strcmp("multiple", argv[i]) ? MPI_THREAD_MULTIPLE : level;
+        create |= 0 == strcmp("create", argv[i]);
+        shared |= 0 == strcmp("shared", argv[i]);
+    }
     MPI_Init_thread(&argc, &argv, level, &level);
-    MPI_Win_allocate(sizeof(double), sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (create) {
+        MPI_Win_create(&exposed, sizeof(double), sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    } else if (shared) {
+        MPI_Win_allocate_shared(sizeof(double), sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &base,
+                                &win);
+    } else {
+        MPI_Win_allocate(sizeof(double), sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+    }
     MPI_Win_lock_all(MPI_MODE_NOCHECK, win);
-    for (size_t c = 0; c < sizeof(calls) / sizeof(calls[0]); ++c) {
+    for (size_t c = 0; 0 == rank && c < sizeof(calls) / sizeof(calls[0]); ++c) {
         for (int i = 0; i < count; ++i) {
             calls[c]();
         }
