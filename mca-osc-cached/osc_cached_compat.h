@@ -11,6 +11,7 @@
 #include "ompi_config.h"
 
 #include "opal/mca/base/mca_base_framework.h"
+#include "opal/util/show_help.h"
 #include "ompi/mca/osc/osc.h"
 
 #ifdef OMPI_OSC_BASE_VERSION_4_0_0 /* 6.0 */
@@ -18,6 +19,10 @@
 typedef size_t ompi_osc_cached_count_t; /* of elements */
 typedef ptrdiff_t ompi_osc_cached_disp_unit_t;
 #    define OSC_CACHED_MPI_DISP_UNIT MPI_AINT
+/** opal_show_help(), for texts that Open MPI does not have; see osc_cached_compat.c */
+#define OSC_CACHED_OWN_HELP 1
+#define opal_show_help ompi_osc_cached_show_help
+int ompi_osc_cached_show_help(const char *name, const char *topic, int want_header, ...);
 #else
 #    define OSC_CACHED_BASE_VERSION OMPI_OSC_BASE_VERSION_3_0_0
 typedef int ompi_osc_cached_count_t;

@@ -108,8 +108,16 @@ static bool runs_in_its_release(void)
     if (ompi_osc_cached_is_asked_for()) {
         /* not from opal_process_info: another release has it laid out differently */
         (void) gethostname(host, sizeof(host) - 1);
-        opal_show_help("help-mpi-osc-cached.txt", "wrong-release", true, expected, running, host,
-                       expected, running);
+        if (('6' <= expected[0]) == ('6' <= running[0])) {
+            opal_show_help("help-mpi-osc-cached.txt", "wrong-release", true, expected, running,
+                           host, expected, running);
+        } else {
+            /* opal_show_help is a variable until 5.0, a function since 6.0 */
+            opal_output(0,
+                        "osc/cached on host %s was built for Open MPI %s, but this is Open MPI %s. "
+                        "It steps aside: nothing is cached. Build it for this release.",
+                        host, expected, running);
+        }
     }
     return false;
 }

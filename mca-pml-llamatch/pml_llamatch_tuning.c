@@ -313,8 +313,18 @@ static bool same_release(void)
     /* Unasked it stays silent: then it is only a left-over file in the component folder. */
     if (asked_for()) {
         version[strcspn(version, ",")] = '\0';
-        opal_show_help(LLAMATCH_HELP_FILE, "wrong_release", true, mca_pml_llamatch_host(),
-                       OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION, version);
+        if ((6 <= OMPI_MAJOR_VERSION) == (6 <= major)) {
+            opal_show_help(LLAMATCH_HELP_FILE, "wrong_release", true, mca_pml_llamatch_host(),
+                           OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION, version);
+        } else {
+            /* opal_show_help is a variable until 5.0, a function since 6.0 */
+            opal_output(
+                0,
+                "pml/llamatch on host %s was built for Open MPI %d.%d.%d, but this is %s: it "
+                "is not used. Build it for this release.",
+                mca_pml_llamatch_host(), OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION,
+                OMPI_RELEASE_VERSION, version);
+        }
     }
     return false;
 }
