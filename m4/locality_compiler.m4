@@ -25,6 +25,10 @@ AC_DEFUN([LOCALITY_COMPILER_OPTIONS], [
     AS_IF([test "$enable_debug" = yes],
         [LOCALITY_CFLAGS="$LOCALITY_CFLAGS -O0 -g3 -DLOCALITY_DEBUG=1"])
 
+    AC_ARG_ENABLE([werror], [AS_HELP_STRING([--enable-werror],
+        [a warning is an error, in our own sources @<:@no@:>@])], [], [enable_werror=no])
+    AS_IF([test "$enable_werror" = yes], [LOCALITY_CFLAGS="$LOCALITY_CFLAGS -Werror"])
+
     AC_ARG_ENABLE([coverage], [AS_HELP_STRING([--enable-coverage],
         [count executed lines for gcov @<:@no@:>@])], [], [enable_coverage=no])
     AS_IF([test "$enable_coverage" = yes], [LOCALITY_CFLAGS="$LOCALITY_CFLAGS -O0 --coverage"])

@@ -53,7 +53,7 @@ static osc_cached_access_t timed_get(struct core *core, uint64_t address, size_t
     osc_cached_cache_t *cache = &core->cache;
     osc_cached_target_t *target = &core->target;
     osc_cached_key_t key = {.address = address};
-    osc_cached_buffer_t to = {buffer, NULL, 0};
+    osc_cached_buffer_t to = {.address = buffer};
     osc_cached_access_t access = OSC_CACHED_HIT;
     osc_cached_entry_t *entry;
     double start, found, inserted;

@@ -93,7 +93,7 @@ MICRO_UNUSED static osc_cached_access_t core_get(struct core *core, uint64_t add
     osc_cached_cache_t *cache = &core->cache;
     osc_cached_target_t *target = &core->target;
     osc_cached_key_t key = {.address = address};
-    osc_cached_buffer_t to = {buffer, NULL, 0};
+    osc_cached_buffer_t to = {.address = buffer};
     uint64_t hash = osc_cached_index_hash(&cache->index, key), stamp, visited, occupied;
     osc_cached_access_t access;
     size_t have;

@@ -179,7 +179,7 @@ static void run_once(workload_t workload, long num_gets, const osc_cached_config
     budget_t budget = {1024 * MiB};
     osc_cached_config_t config = *wanted;
     osc_cached_target_t target = {0};
-    osc_cached_buffer_t to = {buffer, NULL, 0};
+    osc_cached_buffer_t to = {.address = buffer};
     osc_cached_cache_t cache;
     bool filled = false;
     double all_bytes = 0, cpu;

@@ -45,7 +45,7 @@ OMPI_DECLSPEC ompi_osc_base_component_t mca_osc_netem_component = {
         .mca_register_component_params = component_register,
     },
     .osc_data = {
-        MCA_BASE_METADATA_PARAM_NONE
+        .param_field = MCA_BASE_METADATA_PARAM_NONE
     },
     .osc_init = component_init,
     .osc_query = component_query,

@@ -72,7 +72,8 @@ __attribute__((unused)) static void counters_open_all(struct counters *c, const 
                 == MPI_T_pvar_get_info(i, name, &len, &verbosity, &class, &datatype, &enumtype,
                                        NULL, NULL, &bind, &readonly, &continuous, &atomic)
             && 0 == strncmp(name, prefix, strlen(prefix)) && wanted_bind == bind) {
-            snprintf(c->name[c->n], sizeof(c->name[0]), "%s", name + strlen(prefix));
+            len = snprintf(c->name[c->n], sizeof(c->name[0]), "%s", name + strlen(prefix));
+            CHECK(len < (int) sizeof(c->name[0]), "%s is longer than a counter's name", name);
             OK(MPI_T_pvar_handle_alloc(counters_session, i, object, &c->handle[c->n], &count));
             CHECK(count <= COUNTERS_VALUES, "%s has %d values", name, count);
             c->type[c->n] = datatype;
