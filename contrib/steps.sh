@@ -153,7 +153,8 @@ machine_is()
     root) [ "$(id -u)" -eq 0 ] ;;
     x86_64 | aarch64) [ "$(uname -m)" = "$1" ] ;;
     debian-*) [ "$(. /etc/os-release && echo "$ID-${VERSION_ID:-${VERSION_CODENAME:-}}")" = "$1" ] ;;
-    mount-namespace) can_mount ;;
+    mount-namespace) can_mount true ;;
+    overlay) can_mount sh -c 'cd /mnt && mkdir u w v && mount -t overlay -o lowerdir=/,upperdir=u,workdir=w none v' ;;
     rdma) has_rdma ;;
     *) return 1 ;;
     esac
@@ -165,18 +166,19 @@ machine_words()
     local word
     for word; do
         case ${word#no*-} in
-        any | root | x86_64 | aarch64 | debian-?* | mount-namespace | rdma) ;;
+        any | root | x86_64 | aarch64 | debian-?* | mount-namespace | overlay | rdma) ;;
         *) return 1 ;;
         esac
     done
 }
 
-# can_mount: may this user, perhaps by sudo, mount file systems that nobody else sees?
+# can_mount COMMAND...: may this user, perhaps by sudo, mount file systems that nobody else sees, and does COMMAND
+# succeed with one in /mnt?
 can_mount()
 {
     local -a become=()
     [ "$(id -u)" -eq 0 ] || become=(sudo -n)
-    "${become[@]}" unshare --mount --propagation private mount -t tmpfs none /mnt 2>/dev/null
+    "${become[@]}" unshare --mount --propagation private sh -c 'mount -t tmpfs none /mnt && "$@"' sh "$@" 2>/dev/null
 }
 
 # --- The end ------------------------------------------------------------------------
