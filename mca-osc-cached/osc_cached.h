@@ -105,6 +105,34 @@ enum {
 /** A hit that osc_cached_verify has fetched again; see osc_cached_verify.c. */
 typedef struct ompi_osc_cached_shadow_t ompi_osc_cached_shadow_t;
 
+/**
+ * Which way calls go, as mode and epoch allow: bits of a window's ways.
+ *
+ *     DIRECT                            nothing is cached: mode off, or a passive epoch of
+ * transparent ACTIVE                            gets are looked up ACTIVE QUICK the same, by one
+ * thread and without a trace ACTIVE QUICK PLAIN                the same, with an open cache and no
+ * verification and with ACTIVE: PASSIVE; with QUICK: PLAIN_FENCE; with PASSIVE and PLAIN:
+ * PLAIN_FLUSH none of them                      nothing is cached, but traced
+ */
+enum {
+    OSC_CACHED_WAY_DIRECT = 1,       /**< gets go straight to the inner component */
+    OSC_CACHED_WAY_ACTIVE = 2,       /**< gets go to the cache: the mode and the epoch allow it */
+    OSC_CACHED_WAY_PASSIVE = 4,      /**< ... in an epoch of lock or lock_all */
+    OSC_CACHED_WAY_PLAIN = 8,        /**< a hit needs nothing but a copy: no lock, no trace, ... */
+    OSC_CACHED_WAY_QUICK = 16,       /**< the same for a get that is passed through */
+    OSC_CACHED_WAY_PLAIN_FENCE = 32, /**< the same for a fence between two fence epochs */
+    OSC_CACHED_WAY_PLAIN_FLUSH = 64, /**< the same for a flush that stays local */
+};
+
+/**
+ * Threads.  What is read without a window's lock is written under it, and both are atomic: a
+ * window's ways and busy, a peer's untimed and batch_timed.  They decide only which way a call
+ * goes. A thread's own calls are what it sees in any case; of another thread's, any moment will do.
+ * Everything else is read and written under the lock, or by windows that are not threaded.
+ */
+#define OSC_CACHED_READ(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
+#define OSC_CACHED_WRITE(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
+
 /** What we know of one target of a window; all 0 at the start. */
 typedef struct ompi_osc_cached_peer_t {
     osc_cached_target_t cache;
@@ -130,20 +158,10 @@ typedef struct ompi_osc_cached_peer_t {
 
 /** What we know of one window; lives from osc_select to osc_free. */
 typedef struct ompi_osc_cached_window_t {
+    /** OSC_CACHED_WAY_ bits; the first field: an atomic read takes no more instructions there */
+    uint32_t ways;
     /** the window, and the proof that a slot of the window table is not stale */
     ompi_win_t *win;
-    /** gets go straight to the inner component */
-    bool direct;
-    /** gets go to the cache: the mode and the epoch allow it */
-    bool active;
-    /** a hit needs nothing but a copy: no lock, no trace, no verification */
-    bool plain;
-    /** the same for a get that is passed through */
-    bool quick;
-    /** the same for a fence between two fence epochs */
-    bool plain_fence;
-    /** the same for a flush that stays local */
-    bool plain_flush;
     /** several threads may call at the same time */
     bool threaded;
     /** every target may be accessed: fence or lock_all; otherwise peer->accessible tells */
@@ -265,7 +283,7 @@ int ompi_osc_cached_window_units(ompi_communicator_t *comm, ompi_osc_cached_disp
  */
 void ompi_osc_cached_window_prepare(ompi_osc_cached_window_t *window,
  ompi_osc_cached_disp_unit_t unit, ompi_osc_cached_disp_unit_t *units);
-/** Mode or epoch have changed. */
+/** Mode or epoch have changed; caller holds the window's lock. */
 void ompi_osc_cached_window_update(ompi_osc_cached_window_t *window);
 /** Forget the state; the caller has given the inner functions back before. */
 void ompi_osc_cached_window_destroy(ompi_osc_cached_window_t *window);
@@ -337,15 +355,13 @@ int ompi_osc_cached_flush_local_all(ompi_win_t *win);
 /** Operations of others that wait for this process. */
 void ompi_osc_cached_make_progress(ompi_osc_cached_window_t *window);
 
-/** Something was complete without the inner component, which would have made progress for others.
- */
-static inline void ompi_osc_cached_stay_local(ompi_osc_cached_window_t *window)
+/** Something was complete without the inner component, which would have made progress for others:
+ * whether it is time to. Caller holds the lock. */
+static inline bool ompi_osc_cached_was_quiet(ompi_osc_cached_window_t *window)
 {
     enum { QUIET = 128 }; /* times that others can wait */
 
-    if (OPAL_UNLIKELY(QUIET <= ++window->quiet)) {
-        ompi_osc_cached_make_progress(window);
-    }
+    return OPAL_UNLIKELY(QUIET <= ++window->quiet);
 }
 
 /** An own write to a target begins; its inner call has returned. */
@@ -461,6 +477,12 @@ static inline void ompi_osc_cached_window_unlock(ompi_osc_cached_window_t *windo
     }
 }
 
+/** OSC_CACHED_WAY_ bits of this moment. */
+static inline uint32_t ompi_osc_cached_ways(const ompi_osc_cached_window_t *window)
+{
+    return OSC_CACHED_READ(window->ways);
+}
+
 /** An operation was handed to the inner component; caller holds the lock. */
 static inline uint64_t ompi_osc_cached_issued(ompi_osc_cached_window_t *window,
                                               ompi_osc_cached_peer_t *peer)
@@ -473,7 +495,7 @@ static inline uint64_t ompi_osc_cached_issued(ompi_osc_cached_window_t *window,
         if (NULL != window->busy) {
             window->busy->prev_busy = peer;
         }
-        window->busy = peer;
+        OSC_CACHED_WRITE(window->busy, peer);
     }
     return peer->issued;
 }

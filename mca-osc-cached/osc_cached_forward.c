@@ -54,7 +54,7 @@
         int ret;                                                              \
                                                                               \
         ompi_osc_cached_count(window, OSC_CACHED_STAT_##stat);                \
-        if (!window->active) {                                                \
+        if (!(ompi_osc_cached_ways(window) & OSC_CACHED_WAY_ACTIVE)) {        \
             return window->inner.osc_##slot arguments;                        \
         }                                                                     \
         ompi_osc_cached_write_begin(window, target);                          \
@@ -68,7 +68,8 @@
         ompi_osc_cached_window_t *window = ompi_osc_cached_window_known(win); \
         ompi_osc_base_module_##slot##_fn_t next = slow_##slot;                \
                                                                               \
-        if (OPAL_LIKELY(NULL != window) && !window->active) {                 \
+        if (OPAL_LIKELY(NULL != window)                                       \
+            && !(ompi_osc_cached_ways(window) & OSC_CACHED_WAY_ACTIVE)) {     \
             ompi_osc_cached_count(window, OSC_CACHED_STAT_##stat);            \
             next = window->inner.osc_##slot;                                  \
         }                                                                     \
@@ -252,7 +253,7 @@ static void exchange(ompi_osc_cached_window_t *window, const ompi_osc_base_modul
 
 void ompi_osc_cached_forward_update(ompi_osc_cached_window_t *window)
 {
-    bool wanted = window->active || NULL != window->busy || window->counted;
+    bool wanted = (window->ways & OSC_CACHED_WAY_ACTIVE) || NULL != window->busy || window->counted;
 
     if (OSC_CACHED_EPOCH_NONE == window->epoch && !window->counted) {
         return; /* operations are errors now; programs that lock for each get would exchange twice */

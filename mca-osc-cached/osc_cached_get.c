@@ -80,7 +80,8 @@ static int issue(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
                  const arguments_t *a, uint64_t *sequence)
 {
     uint64_t begin = 0;
-    bool timed = !peer->untimed && peer->batch_timed < BATCH_TIMED;
+    bool timed =
+        !OSC_CACHED_READ(peer->untimed) && OSC_CACHED_READ(peer->batch_timed) < BATCH_TIMED;
     int ret;
 
     if (timed) {
@@ -93,7 +94,7 @@ static int issue(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
     ompi_osc_cached_window_lock(window);
     if (timed) {
         peer->batch_ns += ompi_osc_cached_now() - begin;
-        ++peer->batch_timed;
+        OSC_CACHED_WRITE(peer->batch_timed, peer->batch_timed + 1);
         window->timed = true;
     }
     ++peer->batch_gets;
@@ -425,13 +426,11 @@ static int get_active(ompi_osc_cached_window_t *window, const arguments_t *a)
     wanted_t wanted;
     uint64_t begin = 0;
     size_t have = 0;
+    bool quiet;
 
-    if (!osc_cached_profit_looks(&peer->profit, (uint64_t) a->target_disp)) {
-        trace_bypassed(window, a);
-        return pass(window, peer, a);
-    }
     ompi_osc_cached_window_lock(window);
-    if (!describe(window, peer, a, &wanted)) {
+    if (!osc_cached_profit_looks(&peer->profit, (uint64_t) a->target_disp)
+        || !describe(window, peer, a, &wanted)) {
         ompi_osc_cached_window_unlock(window);
         trace_bypassed(window, a);
         return pass(window, peer, a);
@@ -461,6 +460,7 @@ static int get_active(ompi_osc_cached_window_t *window, const arguments_t *a)
     switch (access) {
     case OSC_CACHED_HIT:
         account(window, peer, &wanted, access, wanted.bytes);
+        quiet = NULL != a->request && ompi_osc_cached_was_quiet(window);
         if (0 < begin) {
             osc_cached_profit_follow(&window->costs.hit_ns, ompi_osc_cached_now() - begin);
         }
@@ -471,7 +471,9 @@ static int get_active(ompi_osc_cached_window_t *window, const arguments_t *a)
         }
         if (NULL != a->request) {
             *a->request = &ompi_request_empty;
-            ompi_osc_cached_stay_local(window);
+        }
+        if (OPAL_UNLIKELY(quiet)) {
+            ompi_osc_cached_make_progress(window);
         }
         return OMPI_SUCCESS;
     case OSC_CACHED_JOIN:
@@ -619,7 +621,7 @@ __opal_attribute_noinline__ static int looked_up_get(ompi_osc_cached_window_t *w
                                                      const arguments_t *a)
 {
     ompi_osc_cached_count(window, OSC_CACHED_STAT_gets);
-    if (OPAL_LIKELY(window->active)) {
+    if (OPAL_LIKELY(ompi_osc_cached_ways(window) & OSC_CACHED_WAY_ACTIVE)) {
         return get_active(window, a);
     }
     trace_bypassed(window, a);
@@ -634,7 +636,7 @@ __opal_attribute_noinline__ static int cached_get(void *origin_addr, ompi_osc_ca
 {
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
 
-    if (OPAL_LIKELY(window->plain)
+    if (OPAL_LIKELY(ompi_osc_cached_ways(window) & OSC_CACHED_WAY_PLAIN)
         && is_plain_hit(window, origin_addr, origin_count, origin_dt, target, target_disp,
                         target_count, target_dt)) {
         return OMPI_SUCCESS;
@@ -652,10 +654,12 @@ int ompi_osc_cached_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
     ompi_osc_base_module_get_fn_t next = cached_get;
 
     if (OPAL_LIKELY(NULL != window)) {
-        if (window->direct) {
+        uint32_t ways = ompi_osc_cached_ways(window);
+
+        if (ways & OSC_CACHED_WAY_DIRECT) {
             ompi_osc_cached_count(window, OSC_CACHED_STAT_gets);
             next = window->inner.osc_get;
-        } else if (window->quick) {
+        } else if (ways & OSC_CACHED_WAY_QUICK) {
             ompi_osc_cached_peer_t *peer = &window->peers[target];
 
             if (!osc_cached_profit_looks(&peer->profit, (uint64_t) target_disp)) {
@@ -682,7 +686,7 @@ __opal_attribute_noinline__ static int cached_rget(void *origin_addr, ompi_osc_c
 
     ompi_osc_cached_count(window, OSC_CACHED_STAT_rgets);
     /* request operations are for passive epochs; elsewhere the inner component has its error */
-    if (window->active && OSC_CACHED_EPOCH_LOCK <= window->epoch) {
+    if (ompi_osc_cached_ways(window) & OSC_CACHED_WAY_PASSIVE) {
         return get_active(window, &a);
     }
     trace_bypassed(window, &a);
@@ -697,7 +701,7 @@ int ompi_osc_cached_rget(void *origin_addr, ompi_osc_cached_count_t origin_count
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_known(win);
     ompi_osc_base_module_rget_fn_t next = cached_rget;
 
-    if (OPAL_LIKELY(NULL != window) && window->direct) {
+    if (OPAL_LIKELY(NULL != window) && (ompi_osc_cached_ways(window) & OSC_CACHED_WAY_DIRECT)) {
         ompi_osc_cached_count(window, OSC_CACHED_STAT_rgets);
         next = window->inner.osc_rget;
     }

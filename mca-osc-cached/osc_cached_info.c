@@ -238,7 +238,7 @@ static void set_mode(ompi_osc_cached_window_t *window, int mode)
         /* what the old mode has kept is nothing for the new one */
         osc_cached_cache_invalidate(&window->cache);
     }
-    if (!window->active && OSC_CACHED_EPOCH_NONE != window->epoch) {
+    if (!(window->ways & OSC_CACHED_WAY_ACTIVE) && OSC_CACHED_EPOCH_NONE != window->epoch) {
         /* in the middle of an epoch: there may be operations that were not counted */
         window->untracked = true;
     }
@@ -350,14 +350,16 @@ static INFO_CONST char *memory_changed(opal_infosubscriber_t *object, INFO_CONST
                                        INFO_CONST char *value)
 {
     const osc_cached_cache_t *cache;
-    double bytes;
+    double bytes, present;
     bool given;
 
     WINDOW_OF(object)
     cache = &window->cache;
+    ompi_osc_cached_window_lock(window);
+    present = (double) cache->config.memory;
+    ompi_osc_cached_window_unlock(window);
     given = 0 != strcmp(value, NOT_GIVEN) && window->cacheable
-            && read_count(window, key, value, OSC_CACHED_UNIT_BYTES, 4096, 0x1p37,
-                          (double) cache->config.memory, &bytes);
+            && read_count(window, key, value, OSC_CACHED_UNIT_BYTES, 4096, 0x1p37, present, &bytes);
     ompi_osc_cached_window_lock(window);
     if (given) {
         (void) osc_cached_cache_resize_storage(&window->cache, (uint64_t) bytes);
@@ -372,14 +374,16 @@ static INFO_CONST char *entries_changed(opal_infosubscriber_t *object, INFO_CONS
                                         INFO_CONST char *value)
 {
     const osc_cached_cache_t *cache;
-    double entries;
+    double entries, present;
     bool given;
 
     WINDOW_OF(object)
     cache = &window->cache;
+    ompi_osc_cached_window_lock(window);
+    present = (double) cache->config.entries;
+    ompi_osc_cached_window_unlock(window);
     given = 0 != strcmp(value, NOT_GIVEN) && window->cacheable
-            && read_count(window, key, value, OSC_CACHED_UNIT_COUNT, 16, 0x1p28,
-                          (double) cache->config.entries, &entries);
+            && read_count(window, key, value, OSC_CACHED_UNIT_COUNT, 16, 0x1p28, present, &entries);
     ompi_osc_cached_window_lock(window);
     if (given) {
         (void) osc_cached_cache_resize_index(&window->cache, (uint32_t) entries);
@@ -399,7 +403,9 @@ static INFO_CONST char *sample_changed(opal_infosubscriber_t *object, INFO_CONST
     if (0 != strcmp(value, NOT_GIVEN) && window->cacheable
         && read_count(window, key, value, OSC_CACHED_UNIT_COUNT, 1, 1024,
                       window->cache.config.sample, &sample)) {
+        ompi_osc_cached_window_lock(window);
         window->cache.config.sample = (uint32_t) sample;
+        ompi_osc_cached_window_unlock(window);
     }
     return number_text(window->cache.config.sample);
 }
@@ -412,7 +418,9 @@ static INFO_CONST char *scheme_changed(opal_infosubscriber_t *object, INFO_CONST
     WINDOW_OF(object)
     if (0 != strcmp(value, NOT_GIVEN)
         && read_name(window, key, value, schemes, window->cache.config.scheme, &scheme)) {
+        ompi_osc_cached_window_lock(window);
         window->cache.config.scheme = (osc_cached_scheme_t) scheme;
+        ompi_osc_cached_window_unlock(window);
     }
     return (INFO_CONST char *) schemes[window->cache.config.scheme].string;
 }
@@ -425,7 +433,9 @@ static INFO_CONST char *adaptive_changed(opal_infosubscriber_t *object, INFO_CON
     WINDOW_OF(object)
     if (0 != strcmp(value, NOT_GIVEN)
         && read_name(window, key, value, truths, window->cache.config.adaptive, &adaptive)) {
+        ompi_osc_cached_window_lock(window);
         window->cache.config.adaptive = 0 != adaptive;
+        ompi_osc_cached_window_unlock(window);
     }
     return (INFO_CONST char *) truths[window->cache.config.adaptive].string;
 }

@@ -134,9 +134,10 @@ static void end_batch(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *
         osc_cached_profit_compare(&peer->profit, below);
     }
     ++peer->batches;
-    peer->untimed = TIMED_FIRST <= peer->batches && 0 != peer->batches % TIMED_EVERY;
+    OSC_CACHED_WRITE(peer->untimed,
+                     TIMED_FIRST <= peer->batches && 0 != peer->batches % TIMED_EVERY);
     peer->batch_gets = 0;
-    peer->batch_timed = 0;
+    OSC_CACHED_WRITE(peer->batch_timed, 0);
     peer->batch_ns = 0;
 }
 
@@ -173,7 +174,7 @@ static void complete_peer(ompi_osc_cached_window_t *window, ompi_osc_cached_peer
     if (peer->busy && peer->issued <= peer->completed) {
         peer->busy = false;
         if (NULL == peer->prev_busy) {
-            window->busy = peer->next_busy;
+            OSC_CACHED_WRITE(window->busy, peer->next_busy);
         } else {
             peer->prev_busy->next_busy = peer->next_busy;
         }
@@ -203,7 +204,7 @@ static void complete_all(ompi_osc_cached_window_t *window, uint64_t sequence, bo
 static void try_again(ompi_osc_cached_peer_t *peer)
 {
     if (OSC_CACHED_CHEAP == osc_cached_profit_state(&peer->profit)) {
-        peer->untimed = false;
+        OSC_CACHED_WRITE(peer->untimed, false);
         peer->profit.passed = 0;
     }
 }
@@ -247,6 +248,7 @@ static void set_accessible(ompi_osc_cached_window_t *window, bool accessible)
     }
 }
 
+/* Caller holds the lock. */
 static void enter_epoch(ompi_osc_cached_window_t *window, ompi_osc_cached_epoch_t epoch)
 {
     if (OSC_CACHED_EPOCH_START == window->epoch) {
@@ -255,7 +257,7 @@ static void enter_epoch(ompi_osc_cached_window_t *window, ompi_osc_cached_epoch_
     window->epoch = epoch;
     window->first_tick = window->ticks;
     window->everyone = OSC_CACHED_EPOCH_FENCE == epoch || OSC_CACHED_EPOCH_LOCK_ALL == epoch;
-    if (OSC_CACHED_EPOCH_NONE == epoch) {
+    if (OSC_CACHED_EPOCH_NONE == epoch || OSC_CACHED_EPOCH_FENCE == epoch) {
         window->untracked = false;
     }
     ompi_osc_cached_window_update(window);
@@ -266,23 +268,30 @@ static void enter_epoch(ompi_osc_cached_window_t *window, ompi_osc_cached_epoch_
  * of nothing. */
 static void announce(ompi_osc_cached_window_t *window)
 {
-    if (window->everyone && window->first_tick != window->ticks) {
+    bool accessed;
+
+    ompi_osc_cached_window_lock(window);
+    accessed = window->everyone && window->first_tick != window->ticks;
+    ompi_osc_cached_window_unlock(window);
+    if (accessed) {
         (void) window->inner.osc_get(NULL, 0, MPI_BYTE, window->rank, 0, 0, MPI_BYTE, window->win);
     }
 }
 
-static bool is_watched(const ompi_osc_cached_window_t *window)
+static inline bool is_watched(const ompi_osc_cached_window_t *window, uint32_t ways)
 {
-    return window->active || NULL != window->busy;
+    return (ways & OSC_CACHED_WAY_ACTIVE) || NULL != OSC_CACHED_READ(window->busy);
 }
 
-/* All operations of the epoch are complete. */
-static void leave_epoch(ompi_osc_cached_window_t *window, uint64_t sequence, uint64_t sync_ns)
+/* All operations of the epoch are complete, and the next one begins. */
+static void change_epoch(ompi_osc_cached_window_t *window, uint64_t sequence, uint64_t sync_ns,
+                         ompi_osc_cached_epoch_t next)
 {
     ompi_osc_cached_window_lock(window);
     expire(window, NULL);
     complete_all(window, sequence, true, sync_ns);
     try_all_again(window);
+    enter_epoch(window, next);
     ompi_osc_cached_window_unlock(window);
     verify(window, NULL, sequence);
 }
@@ -303,10 +312,9 @@ __opal_attribute_noinline__ static int watched_fence(int mpi_assert, ompi_win_t 
         return ret;
     }
     /* after MPI_MODE_NOPRECEDE nothing was issued, and nothing is complete */
-    leave_epoch(window, (mpi_assert & MPI_MODE_NOPRECEDE) ? 0 : sequence, ns_since(begin));
-    window->untracked = false;
-    enter_epoch(window,
-                (mpi_assert & MPI_MODE_NOSUCCEED) ? OSC_CACHED_EPOCH_NONE : OSC_CACHED_EPOCH_FENCE);
+    change_epoch(window, (mpi_assert & MPI_MODE_NOPRECEDE) ? 0 : sequence, ns_since(begin),
+                 (mpi_assert & MPI_MODE_NOSUCCEED) ? OSC_CACHED_EPOCH_NONE
+                                                   : OSC_CACHED_EPOCH_FENCE);
     return OMPI_SUCCESS;
 }
 
@@ -316,8 +324,9 @@ int ompi_osc_cached_fence(int mpi_assert, ompi_win_t *win)
     ompi_osc_base_module_fence_fn_t next = watched_fence;
 
     /* between two epochs of fences, nothing that we counted outstanding: in few instructions */
-    if (OPAL_LIKELY(NULL != window) && window->plain_fence && NULL == window->busy
-        && !(mpi_assert & MPI_MODE_NOSUCCEED) && 0 < window->passes_left--) {
+    if (OPAL_LIKELY(NULL != window) && (ompi_osc_cached_ways(window) & OSC_CACHED_WAY_PLAIN_FENCE)
+        && NULL == window->busy && !(mpi_assert & MPI_MODE_NOSUCCEED)
+        && 0 < window->passes_left--) {
         ompi_osc_cached_count_alone(window, OSC_CACHED_STAT_fences);
         expire(window, NULL); /* also if the inner one fails: that is never wrong */
         window->first_tick = window->ticks;
@@ -357,8 +366,7 @@ int ompi_osc_cached_start(ompi_group_t *group, int mpi_assert, ompi_win_t *win)
     if (OMPI_SUCCESS != ret || !window->cacheable) {
         return ret;
     }
-    leave_epoch(window, 0, 0);
-    enter_epoch(window, OSC_CACHED_EPOCH_START);
+    change_epoch(window, 0, 0, OSC_CACHED_EPOCH_START);
     size = ompi_group_size(group);
     free(window->started);
     window->started = ranks_of(window, group, size);
@@ -382,8 +390,7 @@ int ompi_osc_cached_complete(ompi_win_t *win)
     if (OMPI_SUCCESS != ret || OSC_CACHED_EPOCH_START != window->epoch) {
         return ret; /* osc/rdma takes one without MPI_Win_start, and completes nothing */
     }
-    leave_epoch(window, sequence, ns_since(begin));
-    enter_epoch(window, OSC_CACHED_EPOCH_NONE);
+    change_epoch(window, sequence, ns_since(begin), OSC_CACHED_EPOCH_NONE);
     return OMPI_SUCCESS;
 }
 
@@ -438,6 +445,7 @@ int ompi_osc_cached_unlock(int target, ompi_win_t *win)
 {
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
     uint64_t sequence, begin;
+    bool fetching;
     int ret;
 
     ompi_osc_cached_count(window, OSC_CACHED_STAT_unlocks);
@@ -445,8 +453,11 @@ int ompi_osc_cached_unlock(int target, ompi_win_t *win)
         return window->inner.osc_unlock(target, win);
     }
     sequence = mark(window, &window->peers[target], &begin);
+    ompi_osc_cached_window_lock(window);
+    fetching = 0 != window->peers[target].cache.head;
+    ompi_osc_cached_window_unlock(window);
     ret = OMPI_SUCCESS;
-    if (0 != window->peers[target].cache.head) {
+    if (fetching) {
         ret = window->inner.osc_flush(target, win); /* see flush_fetching() */
     }
     if (OMPI_SUCCESS == ret) {
@@ -480,8 +491,7 @@ int ompi_osc_cached_lock_all(int mpi_assert, ompi_win_t *win)
     if (OMPI_SUCCESS != ret || !window->cacheable) {
         return ret;
     }
-    leave_epoch(window, 0, 0);
-    enter_epoch(window, OSC_CACHED_EPOCH_LOCK_ALL);
+    change_epoch(window, 0, 0, OSC_CACHED_EPOCH_LOCK_ALL);
     return OMPI_SUCCESS;
 }
 
@@ -503,9 +513,9 @@ int ompi_osc_cached_unlock_all(ompi_win_t *win)
     if (OMPI_SUCCESS != ret) {
         return ret;
     }
-    leave_epoch(window, sequence, ns_since(begin));
     /* osc/rdma and osc/pt2pt allow both at a time */
-    enter_epoch(window, 0 < window->num_locks ? OSC_CACHED_EPOCH_LOCK : OSC_CACHED_EPOCH_NONE);
+    change_epoch(window, sequence, ns_since(begin),
+                 0 < window->num_locks ? OSC_CACHED_EPOCH_LOCK : OSC_CACHED_EPOCH_NONE);
     return OMPI_SUCCESS;
 }
 
@@ -516,7 +526,7 @@ int ompi_osc_cached_sync(ompi_win_t *win)
 
     ompi_osc_cached_count(window, OSC_CACHED_STAT_syncs);
     ret = window->inner.osc_sync(win);
-    if (OMPI_SUCCESS == ret && window->active) {
+    if (OMPI_SUCCESS == ret && (ompi_osc_cached_ways(window) & OSC_CACHED_WAY_ACTIVE)) {
         ompi_osc_cached_window_lock(window);
         expire(window, NULL);
         ompi_osc_cached_window_unlock(window);
@@ -544,17 +554,19 @@ static void make_progress_only(const ompi_osc_cached_window_t *window)
 
 void ompi_osc_cached_make_progress(ompi_osc_cached_window_t *window)
 {
-    window->quiet = 0;
     make_progress_only(window);
     ompi_osc_cached_window_lock(window);
+    window->quiet = 0;
     osc_cached_cache_look(&window->cache);
     ompi_osc_cached_window_unlock(window);
 }
 
-static inline int stay_local(ompi_osc_cached_window_t *window)
+static inline int stay_local(ompi_osc_cached_window_t *window, bool quiet)
 {
     ompi_osc_cached_count(window, OSC_CACHED_STAT_local_flushes);
-    ompi_osc_cached_stay_local(window);
+    if (quiet) {
+        ompi_osc_cached_make_progress(window);
+    }
     return OMPI_SUCCESS;
 }
 
@@ -562,7 +574,7 @@ static inline int stay_local(ompi_osc_cached_window_t *window)
  * component. */
 static inline bool may_stay_local(const ompi_osc_cached_window_t *window)
 {
-    return window->active && OSC_CACHED_EPOCH_LOCK <= window->epoch && !window->untracked;
+    return (window->ways & OSC_CACHED_WAY_PASSIVE) && !window->untracked;
 }
 
 static int flush_one(ompi_osc_cached_window_t *window, int target, bool at_target,
@@ -570,6 +582,7 @@ static int flush_one(ompi_osc_cached_window_t *window, int target, bool at_targe
 {
     ompi_osc_cached_peer_t *peer;
     uint64_t sequence, begin;
+    bool quiet;
     int ret;
 
     if (0 > target) {
@@ -583,8 +596,9 @@ static int flush_one(ompi_osc_cached_window_t *window, int target, bool at_targe
         if (at_target) {
             expire(window, peer);
         }
+        quiet = ompi_osc_cached_was_quiet(window);
         ompi_osc_cached_window_unlock(window);
-        return stay_local(window);
+        return stay_local(window, quiet);
     }
     begin = begin_of(window, peer);
     ompi_osc_cached_window_unlock(window);
@@ -610,6 +624,7 @@ static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
                        ompi_osc_base_module_flush_all_fn_t inner)
 {
     uint64_t sequence, begin;
+    bool quiet;
     int ret;
 
     ompi_osc_cached_window_lock(window);
@@ -618,8 +633,9 @@ static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
         if (at_target) {
             expire(window, NULL);
         }
+        quiet = ompi_osc_cached_was_quiet(window);
         ompi_osc_cached_window_unlock(window);
-        return stay_local(window);
+        return stay_local(window, quiet);
     }
     begin = begin_of(window, NULL);
     ompi_osc_cached_window_unlock(window);
@@ -646,20 +662,22 @@ static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
 }
 
 /* the flush of a hit, in few instructions */
-#define STAYS_TARGET(window)                                                            \
-    (window->plain_flush && !window->peers[target].busy && !window->peers[target].loose \
-     && (window->everyone | window->peers[target].accessible))
-#define STAYS_ALL(window) \
-    (window->plain_flush && window->everyone && NULL == window->busy && !window->loose)
+#define STAYS_TARGET(window, ways)                                      \
+    ((ways & OSC_CACHED_WAY_PLAIN_FLUSH) && !window->peers[target].busy \
+     && !window->peers[target].loose && (window->everyone | window->peers[target].accessible))
+#define STAYS_ALL(window, ways)                                                      \
+    ((ways & OSC_CACHED_WAY_PLAIN_FLUSH) && window->everyone && NULL == window->busy \
+     && !window->loose)
 
 /* the flush of gets that were passed through, the same; and of MPI_PROC_NULL */
-#define PASSES_TARGET(window)                               \
-    (0 > target                                             \
-     || (window->plain_flush && !window->peers[target].busy \
-         && 0 < window->peers[target].profit.passed         \
+#define PASSES_TARGET(window, ways)                                         \
+    (0 > target                                                             \
+     || ((ways & OSC_CACHED_WAY_PLAIN_FLUSH) && !window->peers[target].busy \
+         && 0 < window->peers[target].profit.passed                         \
          && 0 != ++window->peers[target].batches % PASSED_SYNCS))
-#define PASSES_ALL(window) \
-    (window->plain_flush && NULL == window->busy && window->loose && 0 < window->passes_left--)
+#define PASSES_ALL(window, ways)                                                  \
+    ((ways & OSC_CACHED_WAY_PLAIN_FLUSH) && NULL == window->busy && window->loose \
+     && 0 < window->passes_left--)
 
 /* one slot: where nothing was cached, straight to the inner function, in few instructions */
 #define FLUSH(slot, at_target, each, parameters, arguments, which)                      \
@@ -668,7 +686,7 @@ static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
         ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);              \
                                                                                         \
         ompi_osc_cached_count(window, OSC_CACHED_STAT_flushes);                         \
-        return is_watched(window)                                                       \
+        return is_watched(window, ompi_osc_cached_ways(window))                         \
                    ? each(window, ARGUMENT_##which at_target, window->inner.osc_##slot) \
                    : window->inner.osc_##slot arguments;                                \
     }                                                                                   \
@@ -679,12 +697,14 @@ static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
         ompi_osc_base_module_##slot##_fn_t next = watched_##slot;                       \
                                                                                         \
         if (OPAL_LIKELY(NULL != window)) {                                              \
-            if (!is_watched(window) || PASSES_##which(window)) {                        \
+            uint32_t ways = ompi_osc_cached_ways(window);                               \
+                                                                                        \
+            if (!is_watched(window, ways) || PASSES_##which(window, ways)) {            \
                 ompi_osc_cached_count(window, OSC_CACHED_STAT_flushes);                 \
                 next = window->inner.osc_##slot;                                        \
-            } else if (STAYS_##which(window)) {                                         \
+            } else if (STAYS_##which(window, ways)) {                                   \
                 ompi_osc_cached_count(window, OSC_CACHED_STAT_flushes);                 \
-                return stay_local(window);                                              \
+                return stay_local(window, ompi_osc_cached_was_quiet(window));           \
             }                                                                           \
         }                                                                               \
         return next arguments;                                                          \

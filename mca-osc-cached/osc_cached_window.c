@@ -44,7 +44,7 @@ ompi_osc_cached_window_t *ompi_osc_cached_window_create(ompi_win_t *win, const c
     /* MPI_Session_init with MPI_THREAD_MULTIPLE sets only the second */
     window->threaded = ompi_mpi_thread_multiple || opal_using_threads();
     window->mode = (ompi_osc_cached_mode_t) ompi_osc_cached_params.mode;
-    window->direct = !ompi_osc_cached_tracing;
+    window->ways = ompi_osc_cached_tracing ? 0 : OSC_CACHED_WAY_DIRECT;
     window->counted = ompi_osc_cached_params.stats || ompi_osc_cached_tracing;
     OBJ_CONSTRUCT(&window->lock, opal_mutex_t);
 
@@ -147,19 +147,29 @@ void ompi_osc_cached_window_prepare(ompi_osc_cached_window_t *window,
 void ompi_osc_cached_window_update(ompi_osc_cached_window_t *window)
 {
     bool passive = OSC_CACHED_EPOCH_LOCK <= window->epoch;
+    bool active = window->cacheable && OSC_CACHED_MODE_OFF != window->mode
+                  && OSC_CACHED_EPOCH_NONE != window->epoch
+                  && (OSC_CACHED_MODE_TRANSPARENT != window->mode || !passive
+                      || OSC_CACHED_PASSIVE_FLUSH == ompi_osc_cached_params.passive_scope);
+    bool quick = active && !window->threaded && !ompi_osc_cached_tracing;
+    bool plain = quick && window->cache.open && !ompi_osc_cached_has_devices
+                 && 0 == ompi_osc_cached_numbers.verify;
+    uint32_t ways = ompi_osc_cached_tracing ? 0 : OSC_CACHED_WAY_DIRECT;
 
-    window->active = window->cacheable && OSC_CACHED_MODE_OFF != window->mode
-                     && OSC_CACHED_EPOCH_NONE != window->epoch
-                     && (OSC_CACHED_MODE_TRANSPARENT != window->mode || !passive
-                         || OSC_CACHED_PASSIVE_FLUSH == ompi_osc_cached_params.passive_scope);
-    window->direct = !window->active && !ompi_osc_cached_tracing;
-    window->quick = window->active && !window->threaded && !ompi_osc_cached_tracing;
-    window->plain = window->quick && window->cache.open && !ompi_osc_cached_has_devices
-                    && 0 == ompi_osc_cached_numbers.verify;
-    window->plain_fence =
-        window->quick && OSC_CACHED_EPOCH_FENCE == window->epoch && !window->untracked;
-    window->plain_flush = window->plain && passive && !window->untracked
-                          && OSC_CACHED_MODE_TRANSPARENT != window->mode;
+    if (active) {
+        ways = OSC_CACHED_WAY_ACTIVE;
+        ways |= passive ? OSC_CACHED_WAY_PASSIVE : 0;
+        ways |= quick ? OSC_CACHED_WAY_QUICK : 0;
+        ways |= plain ? OSC_CACHED_WAY_PLAIN : 0;
+        if (!window->untracked) {
+            ways |=
+                (quick && OSC_CACHED_EPOCH_FENCE == window->epoch) ? OSC_CACHED_WAY_PLAIN_FENCE : 0;
+            ways |= (plain && passive && OSC_CACHED_MODE_TRANSPARENT != window->mode)
+                        ? OSC_CACHED_WAY_PLAIN_FLUSH
+                        : 0;
+        }
+    }
+    OSC_CACHED_WRITE(window->ways, ways);
     ompi_osc_cached_forward_update(window);
 }
 
