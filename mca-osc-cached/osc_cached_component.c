@@ -101,8 +101,10 @@ static bool runs_in_its_release(void)
     int length;
 
     (void) PMPI_Get_library_version(text, &length);
-    (void) sscanf(text, "Open MPI v%31[0-9.]", running);
-    if (0 == strcmp(running, expected)) {
+    (void) sscanf(text, "Open MPI v%31[^, ]", running);
+    /* without what follows the number, as in 6.0.0rc2 */
+    if (strlen(expected) == strspn(running, "0123456789.")
+        && 0 == strncmp(running, expected, strlen(expected))) {
         return true;
     }
     if (ompi_osc_cached_is_asked_for()) {

@@ -119,6 +119,19 @@ mpi_component_path() {
     fi
 }
 
+# Sets COMPONENT_ENV to what makes mpirun look into the default folders, those of the user whose home is HOME too: nothing,
+# except with Debian 13's PMIx, which hides them (see configure).
+mpi_default_folders() {
+    local home=$1 default
+    default=$(mpi_path pkglibdir)
+    COMPONENT_ENV=()
+    if [[ $MPI_SERIES == 5.0 ]] &&
+        grep -q '^ *mca_base_component_path' "${default%/*/*/*}/pmix2/share/pmix-mca-params.conf" 2>/dev/null; then
+        [[ ! -d $home/.openmpi/components ]] || default=$home/.openmpi/components
+        mpi_component_path "$default"
+    fi
+}
+
 # The emulated network in the place of osc/ucx: adds to SWITCHES and SWITCH_ENV. Fails where it cannot be built, which it
 # has then said.
 mpi_emulate() {
