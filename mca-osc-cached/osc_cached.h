@@ -234,6 +234,9 @@ bool ompi_osc_cached_is_asked_for(void);
 
 /* osc_cached_inner.c: the components under us */
 
+/** Of the Open MPI that has loaded us; when we step aside, not the one we were built for. */
+extern int ompi_osc_cached_running_major;
+
 /** What osc_query and osc_select are told of a window. */
 typedef struct {
     ompi_win_t *win;
@@ -243,6 +246,7 @@ typedef struct {
     ompi_communicator_t *comm;
     opal_info_t *info;
     int flavor;
+    int refusal; /**< an error that Open MPI hands to the program when nothing serves the window */
 } ompi_osc_cached_request_t;
 
 /** Find and initialise the components named by osc_cached_inner. */
@@ -258,7 +262,7 @@ void ompi_osc_cached_inner_step_aside(bool enable_progress_threads, bool enable_
  *
  * @param[out] wraps  it is one of osc_cached_inner; if not, it is what serves the window without us
  */
-ompi_osc_base_component_t *ompi_osc_cached_inner_find(const ompi_osc_cached_request_t *request,
+ompi_osc_base_component_t *ompi_osc_cached_inner_find(ompi_osc_cached_request_t *request,
                                                       bool *wraps);
 /** Tell the user, once, why none of osc_cached_inner serves a window, and what does. */
 void ompi_osc_cached_inner_explain(const ompi_osc_cached_request_t *request, const char *served_by);
@@ -285,7 +289,7 @@ void ompi_osc_cached_window_prepare(ompi_osc_cached_window_t *window,
  ompi_osc_cached_disp_unit_t unit, ompi_osc_cached_disp_unit_t *units);
 /** Mode or epoch have changed; caller holds the window's lock. */
 void ompi_osc_cached_window_update(ompi_osc_cached_window_t *window);
-/** Forget the state; the caller has given the inner functions back before. */
+/** Forget the state; then the caller gives the inner functions back. */
 void ompi_osc_cached_window_destroy(ompi_osc_cached_window_t *window);
 /** State of a window by search; NULL for a window that is not ours.  Never reads *win. */
 ompi_osc_cached_window_t *ompi_osc_cached_window_search(const ompi_win_t *win);

@@ -35,13 +35,11 @@ typedef __typeof__(((mca_base_framework_t *) NULL)->framework_static_components)
     ompi_osc_cached_static_t;
 
 static inline const mca_base_component_t *
-ompi_osc_cached_static_component(ompi_osc_cached_static_t item)
+ompi_osc_cached_static_component(ompi_osc_cached_static_t item, int major)
 {
-#ifdef MCA_BASE_COMPONENT_INIT /* 6.0 */
-    return **item;
-#else
-    return *item;
-#endif
+    const void *component = *(const void *const *) item;
+
+    return (6 <= major) ? *(const mca_base_component_t *const *) component : component;
 }
 
 #endif /* OSC_CACHED_COMPAT_H */

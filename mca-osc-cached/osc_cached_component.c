@@ -107,6 +107,7 @@ static bool runs_in_its_release(void)
         && 0 == strncmp(running, expected, strlen(expected))) {
         return true;
     }
+    ompi_osc_cached_running_major = atoi(running);
     if (ompi_osc_cached_is_asked_for()) {
         /* not from opal_process_info: another release has it laid out differently */
         (void) gethostname(host, sizeof(host) - 1);
@@ -249,7 +250,7 @@ static int component_finalize(void)
 static int component_query(ompi_win_t *win, void **base, size_t size, ompi_osc_cached_disp_unit_t disp_unit,
                            ompi_communicator_t *comm, opal_info_t *info, int flavor)
 {
-    ompi_osc_cached_request_t request = {win, base, size, disp_unit, comm, info, flavor};
+    ompi_osc_cached_request_t request = {win, base, size, disp_unit, comm, info, flavor, 0};
     bool wraps;
     ompi_osc_base_component_t *inner = ompi_osc_cached_inner_find(&request, &wraps);
 
@@ -259,7 +260,9 @@ static int component_query(ompi_win_t *win, void **base, size_t size, ompi_osc_c
                                                     : inner->osc_version.mca_component_name);
     }
     /* the user asked for us by name: win over every other component of the list */
-    return (NULL == inner) ? OMPI_ERR_NOT_SUPPORTED : INT_MAX;
+    return (NULL != inner)          ? INT_MAX
+           : (0 != request.refusal) ? request.refusal
+                                    : OMPI_ERR_NOT_SUPPORTED;
 }
 
 /* The memory of the other processes in a shared window, which this one sees too. */
@@ -290,7 +293,7 @@ static bool can_be_cached(const ompi_osc_base_component_t *inner, int flavor)
 static int component_select(ompi_win_t *win, void **base, size_t size, ompi_osc_cached_disp_unit_t disp_unit,
                             ompi_communicator_t *comm, opal_info_t *info, int flavor, int *model)
 {
-    ompi_osc_cached_request_t request = {win, base, size, disp_unit, comm, info, flavor};
+    ompi_osc_cached_request_t request = {win, base, size, disp_unit, comm, info, flavor, 0};
     ompi_osc_base_component_t *inner;
     ompi_osc_cached_window_t *window;
     bool wraps, cached;

@@ -115,9 +115,9 @@ static int forward_free(ompi_win_t *win)
     if (ompi_osc_cached_params.stats) {
         ompi_osc_cached_window_print(window);
     }
-    *win->w_osc_module = inner;
     ompi_osc_cached_conceal(win, NULL);
     ompi_osc_cached_window_destroy(window);
+    *win->w_osc_module = inner; /* now that no tool can find the window and install ours again */
     return inner.osc_free(win);
 }
 
@@ -251,20 +251,32 @@ static void exchange(ompi_osc_cached_window_t *window, const ompi_osc_base_modul
     }
 }
 
+static bool has_purpose(const ompi_osc_cached_window_t *window)
+{
+    return (window->ways & OSC_CACHED_WAY_ACTIVE) || NULL != window->busy || window->counted;
+}
+
 void ompi_osc_cached_forward_update(ompi_osc_cached_window_t *window)
 {
-    bool wanted = (window->ways & OSC_CACHED_WAY_ACTIVE) || NULL != window->busy || window->counted;
+    /* a tool's thread may begin to count while the program changes the epoch; that one holds no
+     * lock, so this is decided again under this one */
+    static opal_mutex_t exchanging = OPAL_MUTEX_STATIC_INIT;
 
     if (OSC_CACHED_EPOCH_NONE == window->epoch && !window->counted) {
         return; /* operations are errors now; programs that lock for each get would exchange twice */
     }
-    if (wanted != window->installed) {
-        window->installed = wanted;
-        exchange(window, &operations, wanted);
-        if (!window->cacheable) {
-            exchange(window, &epochs, wanted); /* to count */
-        }
+    if (has_purpose(window) == window->installed) {
+        return;
     }
+    opal_mutex_lock(&exchanging);
+    if (has_purpose(window) != window->installed) {
+        exchange(window, &operations, !window->installed);
+        if (!window->cacheable) {
+            exchange(window, &epochs, !window->installed); /* to count */
+        }
+        window->installed = !window->installed;
+    }
+    opal_mutex_unlock(&exchanging);
 }
 
 void ompi_osc_cached_forward_install(ompi_osc_cached_window_t *window)

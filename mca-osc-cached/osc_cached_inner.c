@@ -54,6 +54,8 @@ static char *hidden = NULL;       /* the `osc` value that our flag hides */
 static char *hidden_file = NULL;  /* and the file that has it */
 static const char *in_file = NULL; /* while a file is read */
 
+int ompi_osc_cached_running_major = OMPI_MAJOR_VERSION;
+
 /* Names of components */
 
 static bool is_in(char **list, const char *name)
@@ -109,7 +111,9 @@ static char **available(void)
     char **found = NULL;
 
     for (; NULL != linked && NULL != *linked; ++linked) {
-        const char *name = ompi_osc_cached_static_component(linked)->mca_component_name;
+        const char *name =
+            ompi_osc_cached_static_component(linked, ompi_osc_cached_running_major)
+                ->mca_component_name;
         if (!is_wrapper(name)) {
             opal_argv_append_unique_nosize(&found, name, false);
         }
@@ -329,7 +333,7 @@ void ompi_osc_cached_inner_finalize(void)
 
 /* Choosing */
 
-static int ask(ompi_osc_base_component_t *component, const ompi_osc_cached_request_t *r)
+static int ask(ompi_osc_base_component_t *component, ompi_osc_cached_request_t *r)
 {
     int priority = component->osc_query(r->win, r->base, r->size, r->disp_unit, r->comm, r->info,
                                         r->flavor);
@@ -337,28 +341,42 @@ static int ask(ompi_osc_base_component_t *component, const ompi_osc_cached_reque
     opal_output_verbose(MCA_BASE_VERBOSE_INFO, ompi_osc_base_framework.framework_output,
                         "osc/cached: component %s answers priority %d",
                         component->osc_version.mca_component_name, priority);
+    if (MPI_WIN_FLAVOR_SHARED == r->flavor && OMPI_ERR_RMA_SHARED == priority) {
+        r->refusal = priority; /* as in ompi_osc_base_select */
+    }
     return priority;
 }
 
-/* The component of a list that Open MPI would take. */
-static ompi_osc_base_component_t *best_of(opal_list_t *components,
-                                          const ompi_osc_cached_request_t *request)
+/* The component of a list that Open MPI would take, if it is better than the best so far. */
+static void best_of(opal_list_t *components, origin_t origin, ompi_osc_cached_request_t *request,
+                    ompi_osc_base_component_t **best, int *highest)
 {
-    ompi_osc_base_component_t *best = NULL;
     mca_base_component_list_item_t *item;
-    int highest = -1;
 
     OPAL_LIST_FOREACH(item, components, mca_base_component_list_item_t)
     {
         ompi_osc_base_component_t *component = (ompi_osc_base_component_t *) item->cli_component;
-        int priority = is_wrapper(component->osc_version.mca_component_name)
+        const char *name = component->osc_version.mca_component_name;
+        int priority = (is_wrapper(name) || (ORIGINS != origin && !belongs_to(origin, name)))
                            ? -1
                            : ask(component, request);
 
-        if (highest < priority) {
-            highest = priority;
-            best = component;
+        if (*highest < priority) {
+            *highest = priority;
+            *best = component;
         }
+    }
+}
+
+/* The same of an origin: also those that were loaded because osc_cached_inner names them. */
+static ompi_osc_base_component_t *best_loaded(origin_t origin, ompi_osc_cached_request_t *request)
+{
+    ompi_osc_base_component_t *best = NULL;
+    int highest = -1;
+
+    load(origin);
+    for (int i = 0; i < ORIGINS; ++i) {
+        best_of(&loaded[i], origin, request, &best, &highest);
     }
     return best;
 }
@@ -380,20 +398,19 @@ static const char *flavor_name(int flavor)
 }
 
 /* The one that the window would have without us. */
-static ompi_osc_base_component_t *usual(const ompi_osc_cached_request_t *request)
+static ompi_osc_base_component_t *usual(ompi_osc_cached_request_t *request)
 {
     static bool told = false;
-    ompi_osc_base_component_t *best =
-        best_of(&ompi_osc_base_framework.framework_components, request);
+    ompi_osc_base_component_t *best = NULL;
+    int highest = -1;
 
+    best_of(&ompi_osc_base_framework.framework_components, ORIGINS, request, &best, &highest);
     if (NULL != best) {
         return best;
     }
-    load(USUAL);
-    best = best_of(&loaded[USUAL], request);
+    best = best_loaded(USUAL, request);
     if (NULL == best) {
-        load(EXCLUDED);
-        best = best_of(&loaded[EXCLUDED], request);
+        best = best_loaded(EXCLUDED, request);
         /* a shared window is never cached: nothing is lost */
         if (NULL != best && !told && MPI_WIN_FLAVOR_SHARED != request->flavor) {
             bool of_user = is_list_of_user();
@@ -423,7 +440,7 @@ static const char *reason(const char *name, char **there)
     return (NULL == find(name)) ? "it did not initialise on this host" : "it refused this window";
 }
 
-ompi_osc_base_component_t *ompi_osc_cached_inner_find(const ompi_osc_cached_request_t *request,
+ompi_osc_base_component_t *ompi_osc_cached_inner_find(ompi_osc_cached_request_t *request,
                                                       bool *wraps)
 {
     ompi_osc_base_component_t *component = NULL;
@@ -451,10 +468,12 @@ void ompi_osc_cached_inner_explain(const ompi_osc_cached_request_t *request, con
     char *joined = opal_argv_join(there, ',');
     int used = 0;
 
+    opal_mutex_lock(&lock); /* another thread may load components for its window */
     for (int i = 0; i < opal_argv_count(names) && used < (int) sizeof(tried); ++i) {
         used += snprintf(tried + used, sizeof(tried) - used, "%s  %-10s %s", 0 < used ? "\n" : "",
                          names[i], reason(names[i], there));
     }
+    opal_mutex_unlock(&lock);
     /* a shared window is never cached: nothing is lost */
     if (!told && MPI_WIN_FLAVOR_SHARED != request->flavor) {
         told = true;

@@ -239,7 +239,7 @@ static int component_finalize(void)
 }
 
 /* osc/ucx, or for shared memory, which is no network, what can serve it */
-static ompi_osc_base_component_t *find_inner(const ompi_osc_cached_request_t *request)
+static ompi_osc_base_component_t *find_inner(ompi_osc_cached_request_t *request)
 {
     bool wraps;
     ompi_osc_base_component_t *inner = ompi_osc_cached_inner_find(request, &wraps);
@@ -250,7 +250,7 @@ static ompi_osc_base_component_t *find_inner(const ompi_osc_cached_request_t *re
 static int component_query(ompi_win_t *win, void **base, size_t size, int disp_unit,
                            ompi_communicator_t *comm, opal_info_t *info, int flavor)
 {
-    ompi_osc_cached_request_t request = {win, base, size, disp_unit, comm, info, flavor};
+    ompi_osc_cached_request_t request = {win, base, size, disp_unit, comm, info, flavor, 0};
 
     if (NULL == find_inner(&request)) {
         opal_show_help(file, "no-inner", true, opal_process_info.nodename);
@@ -262,7 +262,7 @@ static int component_query(ompi_win_t *win, void **base, size_t size, int disp_u
 static int component_select(ompi_win_t *win, void **base, size_t size, int disp_unit,
                             ompi_communicator_t *comm, opal_info_t *info, int flavor, int *model)
 {
-    ompi_osc_cached_request_t request = {win, base, size, disp_unit, comm, info, flavor};
+    ompi_osc_cached_request_t request = {win, base, size, disp_unit, comm, info, flavor, 0};
     ompi_osc_base_component_t *inner = find_inner(&request);
     netem_window_t *window;
     int ret;
