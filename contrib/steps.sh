@@ -7,7 +7,7 @@
 logs='' skips='' # to be set: the directory for the output of the steps, the list of what may be skipped
 passed=0 failed=0 skipped=0
 group='' # the step of contrib/check --list that what runs belongs to
-declare -a rows=()
+declare -a rows=() begun=()
 
 # count PASSED FAILED SKIPPED
 count()
@@ -36,6 +36,7 @@ end()
     cpu_seconds
     rows+=("$group|${begun[0]}|$((SECONDS - begun[1]))|$((cpu - begun[2]))|$((passed - begun[3]))|$((failed - begun[4]))|$((skipped - begun[5]))")
     printf -- '-- %s: %s\n' "${begun[0]}" "$(elapsed $((SECONDS - begun[1])))"
+    begun=()
 }
 
 # step NAME COMMAND...: runs a test command, shows its output and adds up its last line "N passed,
@@ -218,7 +219,10 @@ table()
 finish()
 {
     local rc=$?
-    [ "$rc" -eq 0 ] || [ "$failed" -gt 0 ] || failed=1
+    if [ "$rc" -ne 0 ] && [ "$failed" -eq 0 ]; then
+        count 0 1 0
+    fi
+    [ ${#begun[@]} -eq 0 ] || end # in the middle of this
     printf '\n'
     table
     printf '\n%d passed, %d failed%s\n' "$passed" "$failed" "$([ "$skipped" -eq 0 ] || echo ", $skipped skipped")"
