@@ -280,6 +280,8 @@ mpi_switches() {
     nodes) SWITCH_ENV+=("UCX_TLS=posix,tcp,self") btl+=,tcp ;;
     aries | hdr) mpi_emulate "$what" "$transport" || return 1 ;;
     esac
+    # btl/tcp of Debian 13 and forky finds no way from this machine's address to itself.
+    [[ $transport != tcp || $MPI_WHERE != system || $MPI_SERIES == 4.* ]] || SWITCHES+=(--mca btl_tcp_if_include lo)
     SWITCHES+=(--mca pml "$pml" --mca btl "$btl,self")
 }
 
