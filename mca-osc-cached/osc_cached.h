@@ -190,6 +190,12 @@ typedef struct ompi_osc_cached_window_t {
     ompi_osc_cached_peer_t *busy;
     int passes_left;     /**< synchronisations until targets that are passed are tried again */
     int num_locks;       /**< targets locked by MPI_Win_lock */
+    /** what a flush of all targets of the inner component leaves undone */
+    enum {
+        OSC_CACHED_FLUSH_ALL,      /**< nothing */
+        OSC_CACHED_FLUSH_FETCHING, /**< gets of MPI_Win_create windows (osc/ucx) */
+        OSC_CACHED_FLUSH_LOCKED,   /**< everything after MPI_Win_lock (osc/rdma) */
+    } flush_first;
     uint32_t first_tick; /**< ticks when the epoch began */
     int num_started;     /**< targets in started */
     int *started;        /**< of MPI_Win_start */

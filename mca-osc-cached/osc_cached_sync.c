@@ -394,24 +394,59 @@ int ompi_osc_cached_complete(ompi_win_t *win)
     return OMPI_SUCCESS;
 }
 
-/* UCX 1.13 returns too early from a flush of everything when both sides of shared memory fetch from
- * windows made by MPI_Win_create; a flush of one target it does right.  So targets with gets that
- * will be read here are flushed one by one before.  Not with several threads, where the list may
- * change. */
+/* A flush of all targets may leave something undone; a flush of one target never does, so some are
+ * flushed one by one before. */
+
+/* UCX 1.13 returns too early when both sides of shared memory fetch from windows made by
+ * MPI_Win_create: targets with gets that will be read here.  Not with several threads, where the
+ * list may change. */
 static int flush_fetching(ompi_osc_cached_window_t *window)
 {
+    int ret = OMPI_SUCCESS;
+
     if (window->threaded || MPI_WIN_FLAVOR_CREATE != window->win->w_flavor) {
         return OMPI_SUCCESS;
     }
-    for (ompi_osc_cached_peer_t *peer = window->busy; NULL != peer; peer = peer->next_busy) {
+    for (ompi_osc_cached_peer_t *peer = window->busy; NULL != peer && OMPI_SUCCESS == ret;
+         peer = peer->next_busy) {
         if (0 != peer->cache.head) {
-            int ret = window->inner.osc_flush((int) (peer - window->peers), window->win);
-            if (OMPI_SUCCESS != ret) {
-                return ret;
-            }
+            ret = window->inner.osc_flush((int) (peer - window->peers), window->win);
         }
     }
-    return OMPI_SUCCESS;
+    return ret;
+}
+
+/* osc/rdma forgets targets that were locked one by one: all that are busy. */
+static int flush_locked(ompi_osc_cached_window_t *window)
+{
+    int ret = OMPI_SUCCESS;
+
+    if (OSC_CACHED_EPOCH_LOCK != window->epoch) {
+        return OMPI_SUCCESS;
+    }
+    for (int i = 0; i < ompi_group_size(window->win->w_group) && OMPI_SUCCESS == ret; ++i) {
+        bool busy;
+
+        ompi_osc_cached_window_lock(window);
+        busy = window->peers[i].accessible && window->peers[i].busy;
+        ompi_osc_cached_window_unlock(window);
+        if (busy) {
+            ret = window->inner.osc_flush(i, window->win);
+        }
+    }
+    return ret;
+}
+
+static int flush_before_all(ompi_osc_cached_window_t *window)
+{
+    switch (window->flush_first) {
+    case OSC_CACHED_FLUSH_FETCHING:
+        return flush_fetching(window);
+    case OSC_CACHED_FLUSH_LOCKED:
+        return flush_locked(window);
+    default:
+        return OMPI_SUCCESS;
+    }
 }
 
 int ompi_osc_cached_lock(int lock_type, int target, int mpi_assert, ompi_win_t *win)
@@ -454,11 +489,12 @@ int ompi_osc_cached_unlock(int target, ompi_win_t *win)
     }
     sequence = mark(window, &window->peers[target], &begin);
     ompi_osc_cached_window_lock(window);
-    fetching = 0 != window->peers[target].cache.head;
+    fetching = 0 != window->peers[target].cache.head
+               && OSC_CACHED_FLUSH_FETCHING == window->flush_first;
     ompi_osc_cached_window_unlock(window);
     ret = OMPI_SUCCESS;
     if (fetching) {
-        ret = window->inner.osc_flush(target, win); /* see flush_fetching() */
+        ret = window->inner.osc_flush(target, win); /* see flush_before_all() */
     }
     if (OMPI_SUCCESS == ret) {
         ret = window->inner.osc_unlock(target, win);
@@ -506,7 +542,7 @@ int ompi_osc_cached_unlock_all(ompi_win_t *win)
         return window->inner.osc_unlock_all(win);
     }
     sequence = mark(window, NULL, &begin);
-    ret = flush_fetching(window);
+    ret = flush_before_all(window);
     if (OMPI_SUCCESS == ret) {
         ret = window->inner.osc_unlock_all(win);
     }
@@ -639,7 +675,7 @@ static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
     }
     begin = begin_of(window, NULL);
     ompi_osc_cached_window_unlock(window);
-    ret = flush_fetching(window);
+    ret = flush_before_all(window);
     if (OMPI_SUCCESS == ret) {
         ret = inner(window->win);
     }

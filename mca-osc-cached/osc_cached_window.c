@@ -41,6 +41,11 @@ ompi_osc_cached_window_t *ompi_osc_cached_window_create(ompi_win_t *win, const c
     }
     window->win = win;
     window->inner_name = inner_name;
+    if (0 == strcmp("rdma", inner_name)) {
+        window->flush_first = OSC_CACHED_FLUSH_LOCKED;
+    } else if (0 != strcmp("pt2pt", inner_name)) { /* where a flush is a round trip */
+        window->flush_first = OSC_CACHED_FLUSH_FETCHING;
+    }
     /* MPI_Session_init with MPI_THREAD_MULTIPLE sets only the second */
     window->threaded = ompi_mpi_thread_multiple || opal_using_threads();
     window->mode = (ompi_osc_cached_mode_t) ompi_osc_cached_params.mode;

@@ -322,6 +322,9 @@ static void flush_target(struct actor *a, int window, int target, bool remote)
     if (options.flush_each && (2 == way || 5 == way)) {
         --way;
     }
+    if (3 <= way && without(WITHOUT_FLUSH_LOCALS)) {
+        way = 1;
+    }
     if (0 == way && SYNC_LOCK == windows[window].sync) {
         unlock_target(a, window, target);
         need_epoch(a, window, target);
@@ -883,7 +886,8 @@ static void end_each(struct actor *a, int window)
     for (int t = 0; t < fuzz_size; ++t) {
         struct peer *p = &a->peer[window][t];
 
-        if (all || p->unflushed || (!a->quiet && rng_chance(&a->rng, 20))) {
+        if (all || p->unflushed || without(WITHOUT_FLUSH_LOCALS)
+            || (!a->quiet && rng_chance(&a->rng, 20))) {
             OK(MPI_Win_flush(t, w->win));
             target_done(a, window, t, true, "flush at the end of the round");
         } else {

@@ -25,7 +25,7 @@ int fuzz_rank, fuzz_size;
 static const char *const mode_names[] = {"transparent", "always", "user", "mixed", "off"};
 static const char *const sync_names[] = {"fence", "pscw", "lock", "lock_all"};
 static const char *const without_names[] = {"requests", "rgets", "accumulates", "get_accumulates",
-                                            "atomics",  "puts",  "types"};
+                                            "atomics",  "puts",  "types",       "flush_locals"};
 static struct actor *actors[MAX_THREADS];
 
 void fuzz_fatal(const char *file, int line, const char *what, int rc)
@@ -58,7 +58,7 @@ static void usage(void)
          "  --changes          change info keys in the middle of everything\n"
          "  --flush-each       complete the operations of each target by a flush of that target\n"
          "  --without=LIST     of requests (but "
-         "rget),rgets,accumulates,get_accumulates,atomics,puts,types\n"
+         "rget),rgets,accumulates,get_accumulates,atomics,puts,types,flush_locals\n"
          "  --break=model      expect one wrong byte: the run must fail\n"
          "  --break=foreign    mode always, although others write: the run must fail if bytes are "
          "kept");

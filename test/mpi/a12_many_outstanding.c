@@ -18,6 +18,9 @@ int main(int argc, char **argv)
     MPI_Request *req;
 
     test_init(&argc, &argv);
+    if (test_inner_is("pt2pt") && !test_over_tcp()) {
+        test_skip("osc/pt2pt waits for ever over shared memory: too many gets outstanding");
+    }
     buf = malloc(N * sizeof(int));
     req = malloc(R * sizeof(MPI_Request));
     for (int allocate = 0; allocate < 2; ++allocate) {

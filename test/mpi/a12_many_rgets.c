@@ -14,10 +14,9 @@ int main(int argc, char **argv)
     int *base, *buf;
     MPI_Request *req;
     MPI_Win win;
-    const char *tls = getenv("UCX_TLS");
 
     test_init(&argc, &argv);
-    if (test_inner_is("ucx") && test_stock_5_0() && NULL != tls && NULL != strstr(tls, "tcp")) {
+    if (test_inner_is("ucx") && test_stock_5_0() && test_over_tcp()) {
         /* Each starts a flush of the whole UCX worker, which counts its endpoint's references in 8
          * bits. */
         test_skip("osc/ucx of a stock Open MPI 5.0 aborts: more than 254 MPI_Rget outstanding");

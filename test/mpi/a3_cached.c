@@ -32,6 +32,9 @@ int main(int argc, char **argv)
     long *base;
 
     test_init(&argc, &argv);
+    if (test_inner_is("pt2pt")) {
+        test_skip("osc/pt2pt waits for ever in MPI_Win_unlock of one of several targets");
+    }
     for (int locks = 0; locks < 2; ++locks) {
         struct counters c;
         MPI_Win win = test_win_make(NULL, N * sizeof(long), sizeof(long), &base);

@@ -65,6 +65,9 @@ int main(int argc, char **argv)
     int mine[N], *base;
 
     test_init(&argc, &argv);
+    if (test_inner_is("pt2pt")) {
+        test_skip("osc/pt2pt waits for ever in MPI_Win_unlock of one of several targets");
+    }
     for (int allocate = 0; allocate < 2; ++allocate) {
         MPI_Win win = test_win_make(allocate ? NULL : mine, sizeof(mine), sizeof(int), &base);
 

@@ -1,7 +1,7 @@
 /* A8: two datatypes that describe the same bytes in the same way are one layout to the cache,
  * whatever was in the memory that their descriptions were written to.
  *
- * test: for=osc-cached cache="mode=always" ranks=2 transport=shm limit=60
+ * test: for=osc-cached needs=cache cache="mode=always" ranks=2 transport=shm limit=60
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

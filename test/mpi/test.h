@@ -170,6 +170,14 @@ __attribute__((unused)) static int test_openmpi(void)
     return major << 8 | minor;
 }
 
+/* Does this run avoid shared memory (--transport of test/mpi/run)? */
+__attribute__((unused)) static int test_over_tcp(void)
+{
+    const char *tls = getenv("UCX_TLS");
+
+    return NULL != tls && NULL != strstr(tls, "tcp");
+}
+
 /* osc/rdma of 4.1 looks for a network even where there is nobody to talk to. Collective. */
 __attribute__((unused)) static void test_needs_small_windows(void)
 {

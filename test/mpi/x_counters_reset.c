@@ -1,7 +1,7 @@
 /* A tool can set the counters of a window back to 0, each handle for itself; sizes stay what they
  * are.
  *
- * test: for=osc-cached cache="mode=always" ranks=2 transport=shm limit=60
+ * test: for=osc-cached needs=cache cache="mode=always" ranks=2 transport=shm limit=60
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

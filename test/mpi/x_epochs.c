@@ -15,6 +15,9 @@ int main(int argc, char **argv)
     MPI_Group world, to, from;
 
     test_init(&argc, &argv);
+    if (test_inner_is("pt2pt")) {
+        test_skip("osc/pt2pt waits for ever in MPI_Win_lock after other epochs");
+    }
     left = (test_rank + test_size - 1) % test_size;
     right = (test_rank + 1) % test_size;
     OK(MPI_Comm_group(MPI_COMM_WORLD, &world));

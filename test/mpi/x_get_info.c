@@ -1,7 +1,7 @@
 /* MPI_Win_get_info tells the mode and the sizes in force, also when another key, the budget or the
  * adaptation has changed them.
  *
- * test: for=osc-cached cache="memory=32M" ranks=2 transport=shm limit=60
+ * test: for=osc-cached needs=cache cache="memory=32M" ranks=2 transport=shm limit=60
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

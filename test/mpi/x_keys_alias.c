@@ -1,7 +1,7 @@
 /* The mode has two names, ompi_osc_cached_mode and CLAMPI_MODE. When an info object has both, the
  * first counts, in any order, when the window is made and later; the second alone counts, too.
  *
- * test: for=osc-cached cache="" ranks=2 transport=shm,tcp
+ * test: for=osc-cached needs=cache cache="" ranks=2 transport=shm,tcp
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

@@ -1,7 +1,7 @@
 /* Without osc_cached_memory, the budget of a process is 2 % of what its control group allows to the
  * processes of the node, when that is less than the node has.
  *
- * test: for=osc-cached cache="mode=always window_memory=64M" ranks=2 transport=shm
+ * test: for=osc-cached needs=cache cache="mode=always window_memory=64M" ranks=2 transport=shm
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

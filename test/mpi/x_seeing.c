@@ -1,7 +1,7 @@
 /* What a user sees: one summary per window on stderr (osc_cached_stats), and one line per get in a
  * file per process (osc_cached_trace).
  *
- * test: for=osc-cached cache="mode=always" ranks=2 transport=shm,tcp limit=60
+ * test: for=osc-cached needs=cache cache="mode=always" ranks=2 transport=shm,tcp limit=60
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
