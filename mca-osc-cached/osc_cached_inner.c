@@ -33,6 +33,7 @@
 
 #include "opal/mca/base/base.h"
 #include "opal/mca/base/mca_base_component_repository.h"
+#include "opal/mca/installdirs/installdirs.h"
 #include "opal/util/argv.h"
 #include "opal/util/keyval_parse.h"
 #include "opal/util/output.h"
@@ -159,19 +160,38 @@ static void take_value(const char *key, const char *value)
     }
 }
 
-/* A parameter file of the site or of the user may select osc components, too; the value of the
- * command line or the environment that names us has replaced it.  Of several files the first
- * counts. One that names us hides those behind it in turn. */
-static void read_hidden(void)
+/* The parameter files, of the user and of the site, the first of which counts. mpirun of 5.0 reads
+ * them for its processes and then keeps them from doing so again. */
+static char **parameter_files(void)
 {
     int index = mca_base_var_find("opal", "mca", "base", "param_files");
-    char **value = NULL, **files;
+    const char *home = getenv("HOME");
+    char **value = NULL, **files = NULL;
+    char *file;
 
-    if (0 > index || OPAL_SUCCESS != mca_base_var_get_value(index, &value, NULL, NULL)
-        || NULL == value || NULL == *value) {
-        return;
+    if (0 <= index && OPAL_SUCCESS == mca_base_var_get_value(index, &value, NULL, NULL)
+        && NULL != value) {
+        files = opal_argv_split(*value, ',');
     }
-    files = opal_argv_split(*value, ',');
+    if (NULL != getenv("OPAL_USER_PARAMS_GIVEN") && NULL != home
+        && 0 <= asprintf(&file, "%s/.openmpi/mca-params.conf", home)) {
+        opal_argv_prepend_nosize(&files, file);
+        free(file);
+    }
+    if (NULL != getenv("OPAL_SYS_PARAMS_GIVEN")
+        && 0 <= asprintf(&file, "%s/openmpi-mca-params.conf", opal_install_dirs.sysconfdir)) {
+        opal_argv_append_nosize(&files, file);
+        free(file);
+    }
+    return files;
+}
+
+/* A parameter file may select osc components, too; the value of the command line or the environment
+ * that names us has replaced it.  One that names us hides those behind it in turn. */
+static void read_hidden(void)
+{
+    char **files = parameter_files();
+
     for (int i = 0; i < opal_argv_count(files) && NULL == hidden; ++i) {
         in_file = files[i];
         (void) opal_util_keyval_parse(files[i], take_value);
