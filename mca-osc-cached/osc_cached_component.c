@@ -329,9 +329,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size, ompi_osc_
         free(units);
         return OMPI_SUCCESS;
     }
-    if (cached) {
-        ompi_osc_cached_window_prepare(window, unit, units);
-    }
+    ompi_osc_cached_window_prepare(window, unit, units);
     if (MPI_WIN_FLAVOR_CREATE != flavor && MPI_WIN_FLAVOR_DYNAMIC != flavor && 0 < size) {
         (void) ompi_osc_cached_expose(win, *base, size); /* nobody had it before */
     }

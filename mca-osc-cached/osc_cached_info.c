@@ -358,10 +358,10 @@ static INFO_CONST char *memory_changed(opal_infosubscriber_t *object, INFO_CONST
     ompi_osc_cached_window_lock(window);
     present = (double) cache->config.memory;
     ompi_osc_cached_window_unlock(window);
-    given = 0 != strcmp(value, NOT_GIVEN) && window->cacheable
+    given = 0 != strcmp(value, NOT_GIVEN)
             && read_count(window, key, value, OSC_CACHED_UNIT_BYTES, 4096, 0x1p37, present, &bytes);
     ompi_osc_cached_window_lock(window);
-    if (given) {
+    if (given && window->cacheable) {
         (void) osc_cached_cache_resize_storage(&window->cache, (uint64_t) bytes);
     }
     bytes = (double) (cache->open ? osc_cached_storage_capacity(&cache->storage)
@@ -382,10 +382,10 @@ static INFO_CONST char *entries_changed(opal_infosubscriber_t *object, INFO_CONS
     ompi_osc_cached_window_lock(window);
     present = (double) cache->config.entries;
     ompi_osc_cached_window_unlock(window);
-    given = 0 != strcmp(value, NOT_GIVEN) && window->cacheable
+    given = 0 != strcmp(value, NOT_GIVEN)
             && read_count(window, key, value, OSC_CACHED_UNIT_COUNT, 16, 0x1p28, present, &entries);
     ompi_osc_cached_window_lock(window);
-    if (given) {
+    if (given && window->cacheable) {
         (void) osc_cached_cache_resize_index(&window->cache, (uint32_t) entries);
     }
     entries =
@@ -400,7 +400,7 @@ static INFO_CONST char *sample_changed(opal_infosubscriber_t *object, INFO_CONST
     double sample;
 
     WINDOW_OF(object)
-    if (0 != strcmp(value, NOT_GIVEN) && window->cacheable
+    if (0 != strcmp(value, NOT_GIVEN)
         && read_count(window, key, value, OSC_CACHED_UNIT_COUNT, 1, 1024,
                       window->cache.config.sample, &sample)) {
         ompi_osc_cached_window_lock(window);

@@ -133,6 +133,7 @@ void ompi_osc_cached_window_prepare(ompi_osc_cached_window_t *window,
     window->rank = ompi_group_rank(window->win->w_group);
     window->costs.hit_ns = 50; /* until they are measured */
     window->costs.miss_ns = 150;
+    window->cache.config = config; /* info keys are read and reported for every window */
     if (0 == unit && NULL == units) {
         return;
     }
