@@ -180,7 +180,7 @@ typedef struct ompi_osc_cached_window_t {
     bool timed;
     ompi_osc_cached_mode_t mode;
     ompi_osc_cached_epoch_t epoch;
-    int rank;        /**< ours */
+    int rank;                                /**< ours */
     ompi_osc_cached_disp_unit_t disp_unit;   /**< bytes, of all targets, or 0: see disp_units */
     ompi_osc_cached_disp_unit_t *disp_units; /**< bytes, by target */
     ompi_osc_cached_peer_t *peers;
@@ -188,8 +188,8 @@ typedef struct ompi_osc_cached_window_t {
     osc_cached_cache_t cache;
     opal_mutex_t lock; /**< of all that follows the inner calls, when threaded */
     ompi_osc_cached_peer_t *busy;
-    int passes_left;     /**< synchronisations until targets that are passed are tried again */
-    int num_locks;       /**< targets locked by MPI_Win_lock */
+    int passes_left; /**< synchronisations until targets that are passed are tried again */
+    int num_locks;   /**< targets locked by MPI_Win_lock */
     /** what a flush of all targets of the inner component leaves undone */
     enum {
         OSC_CACHED_FLUSH_ALL,      /**< nothing */
@@ -284,7 +284,8 @@ ompi_osc_cached_window_t *ompi_osc_cached_window_create(ompi_win_t *win, const c
  * @param[out] units  by target when they differ, else NULL; when both are not given, some process
  *                    has no memory for them, and nobody caches
  */
-int ompi_osc_cached_window_units(ompi_communicator_t *comm, ompi_osc_cached_disp_unit_t disp_unit, ompi_osc_cached_disp_unit_t *unit,
+int ompi_osc_cached_window_units(ompi_communicator_t *comm, ompi_osc_cached_disp_unit_t disp_unit,
+                                 ompi_osc_cached_disp_unit_t *unit,
                                  ompi_osc_cached_disp_unit_t **units);
 /**
  * Prepare the window for caching; without memory for that it stays uncached.
@@ -292,7 +293,8 @@ int ompi_osc_cached_window_units(ompi_communicator_t *comm, ompi_osc_cached_disp
  * @param units  belongs to the window from now on
  */
 void ompi_osc_cached_window_prepare(ompi_osc_cached_window_t *window,
- ompi_osc_cached_disp_unit_t unit, ompi_osc_cached_disp_unit_t *units);
+                                    ompi_osc_cached_disp_unit_t unit,
+                                    ompi_osc_cached_disp_unit_t *units);
 /** Mode or epoch have changed; caller holds the window's lock. */
 void ompi_osc_cached_window_update(ompi_osc_cached_window_t *window);
 /** Forget the state; then the caller gives the inner functions back. */
@@ -320,13 +322,14 @@ void ompi_osc_cached_forward_update(ompi_osc_cached_window_t *window);
 
 /* osc_cached_get.c: the slots get and rget */
 
-int ompi_osc_cached_get(void *origin_addr, ompi_osc_cached_count_t origin_count, struct ompi_datatype_t *origin_dt,
-                        int target, ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
-                        struct ompi_datatype_t *target_dt, ompi_win_t *win);
-int ompi_osc_cached_rget(void *origin_addr, ompi_osc_cached_count_t origin_count, struct ompi_datatype_t *origin_dt,
-                         int target, ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
-                         struct ompi_datatype_t *target_dt, ompi_win_t *win,
-                         struct ompi_request_t **request);
+int ompi_osc_cached_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
+                        struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
+                        ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
+                        ompi_win_t *win);
+int ompi_osc_cached_rget(void *origin_addr, ompi_osc_cached_count_t origin_count,
+                         struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
+                         ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
+                         ompi_win_t *win, struct ompi_request_t **request);
 /** The buffers of some gets on their way are exposed now: what was to be copied from or to them
  * later is fetched by gets of its own. */
 int ompi_osc_cached_get_withdraw(ompi_osc_cached_window_t *window);
@@ -421,8 +424,8 @@ static inline bool ompi_osc_cached_is_exposed(const void *base, size_t size)
 /** Fetch again what a hit has served; compared at the next synchronisation. */
 void ompi_osc_cached_verify_hit(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
                                 osc_cached_key_t key, const osc_cached_buffer_t *buffer,
-                                size_t bytes, ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
-                                ompi_datatype_t *target_dt);
+                                size_t bytes, ptrdiff_t target_disp,
+                                ompi_osc_cached_count_t target_count, ompi_datatype_t *target_dt);
 /** The gets up to this sequence number are complete; caller holds no lock. */
 void ompi_osc_cached_verify_compare(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
                                     uint64_t sequence);

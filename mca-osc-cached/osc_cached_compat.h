@@ -15,24 +15,24 @@
 #include "ompi/mca/osc/osc.h"
 
 #ifdef OMPI_OSC_BASE_VERSION_4_0_0 /* 6.0 */
-#    define OSC_CACHED_BASE_VERSION OMPI_OSC_BASE_VERSION_4_0_0
+#define OSC_CACHED_BASE_VERSION OMPI_OSC_BASE_VERSION_4_0_0
 typedef size_t ompi_osc_cached_count_t; /* of elements */
 typedef ptrdiff_t ompi_osc_cached_disp_unit_t;
-#    define OSC_CACHED_MPI_DISP_UNIT MPI_AINT
+#define OSC_CACHED_MPI_DISP_UNIT MPI_AINT
 /** opal_show_help(), for texts that Open MPI does not have; see osc_cached_compat.c */
 #define OSC_CACHED_OWN_HELP 1
 #define opal_show_help ompi_osc_cached_show_help
 int ompi_osc_cached_show_help(const char *name, const char *topic, int want_header, ...);
 #else
-#    define OSC_CACHED_BASE_VERSION OMPI_OSC_BASE_VERSION_3_0_0
+#define OSC_CACHED_BASE_VERSION OMPI_OSC_BASE_VERSION_3_0_0
 typedef int ompi_osc_cached_count_t;
 typedef int ompi_osc_cached_disp_unit_t;
-#    define OSC_CACHED_MPI_DISP_UNIT MPI_INT
+#define OSC_CACHED_MPI_DISP_UNIT MPI_INT
 #endif
 
 /** A component of the list of those that are linked into libmpi: 6.0 has pointers to pointers. */
-typedef __typeof__(((mca_base_framework_t *) NULL)->framework_static_components)
-    ompi_osc_cached_static_t;
+typedef __typeof__(((mca_base_framework_t *) NULL)
+                       ->framework_static_components) ompi_osc_cached_static_t;
 
 static inline const mca_base_component_t *
 ompi_osc_cached_static_component(ompi_osc_cached_static_t item, int major)

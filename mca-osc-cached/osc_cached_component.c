@@ -31,10 +31,12 @@ static int component_register(void);
 static int component_open(void);
 static int component_init(bool enable_progress_threads, bool enable_mpi_threads);
 static int component_finalize(void);
-static int component_query(ompi_win_t *win, void **base, size_t size, ompi_osc_cached_disp_unit_t disp_unit,
-                           ompi_communicator_t *comm, opal_info_t *info, int flavor);
-static int component_select(ompi_win_t *win, void **base, size_t size, ompi_osc_cached_disp_unit_t disp_unit,
-                            ompi_communicator_t *comm, opal_info_t *info, int flavor, int *model);
+static int component_query(ompi_win_t *win, void **base, size_t size,
+                           ompi_osc_cached_disp_unit_t disp_unit, ompi_communicator_t *comm,
+                           opal_info_t *info, int flavor);
+static int component_select(ompi_win_t *win, void **base, size_t size,
+                            ompi_osc_cached_disp_unit_t disp_unit, ompi_communicator_t *comm,
+                            opal_info_t *info, int flavor, int *model);
 
 /* clang-format off */
 OMPI_DECLSPEC ompi_osc_base_component_t mca_osc_cached_component = {
@@ -247,17 +249,17 @@ static int component_finalize(void)
     return OMPI_SUCCESS;
 }
 
-static int component_query(ompi_win_t *win, void **base, size_t size, ompi_osc_cached_disp_unit_t disp_unit,
-                           ompi_communicator_t *comm, opal_info_t *info, int flavor)
+static int component_query(ompi_win_t *win, void **base, size_t size,
+                           ompi_osc_cached_disp_unit_t disp_unit, ompi_communicator_t *comm,
+                           opal_info_t *info, int flavor)
 {
     ompi_osc_cached_request_t request = {win, base, size, disp_unit, comm, info, flavor, 0};
     bool wraps;
     ompi_osc_base_component_t *inner = ompi_osc_cached_inner_find(&request, &wraps);
 
     if (!wraps) {
-        ompi_osc_cached_inner_explain(&request, (NULL == inner)
-                                                    ? "no component"
-                                                    : inner->osc_version.mca_component_name);
+        ompi_osc_cached_inner_explain(
+            &request, (NULL == inner) ? "no component" : inner->osc_version.mca_component_name);
     }
     /* the user asked for us by name: win over every other component of the list */
     return (NULL != inner)          ? INT_MAX
@@ -282,16 +284,17 @@ static void expose_shared(const ompi_osc_cached_window_t *window)
     }
 }
 
-/* In osc/sm and in shared windows a get is a copy, as cheap as a hit; what a dynamic window holds is
- * changed by its target without notice (rule A10). */
+/* In osc/sm and in shared windows a get is a copy, as cheap as a hit; what a dynamic window holds
+ * is changed by its target without notice (rule A10). */
 static bool can_be_cached(const ompi_osc_base_component_t *inner, int flavor)
 {
     return (MPI_WIN_FLAVOR_CREATE == flavor || MPI_WIN_FLAVOR_ALLOCATE == flavor)
            && 0 != strcmp("sm", inner->osc_version.mca_component_name);
 }
 
-static int component_select(ompi_win_t *win, void **base, size_t size, ompi_osc_cached_disp_unit_t disp_unit,
-                            ompi_communicator_t *comm, opal_info_t *info, int flavor, int *model)
+static int component_select(ompi_win_t *win, void **base, size_t size,
+                            ompi_osc_cached_disp_unit_t disp_unit, ompi_communicator_t *comm,
+                            opal_info_t *info, int flavor, int *model)
 {
     ompi_osc_cached_request_t request = {win, base, size, disp_unit, comm, info, flavor, 0};
     ompi_osc_base_component_t *inner;

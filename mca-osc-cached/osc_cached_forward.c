@@ -5,9 +5,9 @@
  * The functions of an osc module.  Those that are not in osc_cached_get.c or osc_cached_sync.c
  * count the call and forward it to the inner module's function; own writes tell the cache.
  *
- * Where nothing is cached (osc/sm, shared windows, mode off, passive epochs of mode transparent) and
- * nobody looks at the counters, the inner module's own functions for operations and flushes stand
- * in its table: the call does not come here at all.
+ * Where nothing is cached (osc/sm, shared windows, mode off, passive epochs of mode transparent)
+ * and nobody looks at the counters, the inner module's own functions for operations and flushes
+ * stand in its table: the call does not come here at all.
  *
  * The path must stay short, at most 40 instructions per call: find the window, add one, jump.  What
  * needs a function call on the way, a window's first call, is kept apart in slow_...; one jump at
@@ -124,16 +124,18 @@ static int forward_free(ompi_win_t *win)
 /* communication */
 
 FORWARD_WRITE(put, puts,
-              (const void *origin_addr, ompi_osc_cached_count_t origin_count, struct ompi_datatype_t *origin_dt,
-               int target, ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
-               struct ompi_datatype_t *target_dt, ompi_win_t *win),
+              (const void *origin_addr, ompi_osc_cached_count_t origin_count,
+               struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
+               ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
+               ompi_win_t *win),
               (origin_addr, origin_count, origin_dt, target, target_disp, target_count, target_dt,
                win))
 
 FORWARD_WRITE(accumulate, accumulates,
-              (const void *origin_addr, ompi_osc_cached_count_t origin_count, struct ompi_datatype_t *origin_dt,
-               int target, ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
-               struct ompi_datatype_t *target_dt, struct ompi_op_t *op, ompi_win_t *win),
+              (const void *origin_addr, ompi_osc_cached_count_t origin_count,
+               struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
+               ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
+               struct ompi_op_t *op, ompi_win_t *win),
               (origin_addr, origin_count, origin_dt, target, target_disp, target_count, target_dt,
                op, win))
 
@@ -148,33 +150,37 @@ FORWARD_WRITE(fetch_and_op, fetches,
               (origin_addr, result_addr, dt, target, target_disp, op, win))
 
 FORWARD_WRITE(get_accumulate, fetches,
-              (const void *origin_addr, ompi_osc_cached_count_t origin_count, struct ompi_datatype_t *origin_dt,
-               void *result_addr, ompi_osc_cached_count_t result_count, struct ompi_datatype_t *result_dt, int target,
-               ptrdiff_t target_disp, ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
-               struct ompi_op_t *op, ompi_win_t *win),
+              (const void *origin_addr, ompi_osc_cached_count_t origin_count,
+               struct ompi_datatype_t *origin_dt, void *result_addr,
+               ompi_osc_cached_count_t result_count, struct ompi_datatype_t *result_dt, int target,
+               ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
+               struct ompi_datatype_t *target_dt, struct ompi_op_t *op, ompi_win_t *win),
               (origin_addr, origin_count, origin_dt, result_addr, result_count, result_dt, target,
                target_disp, target_count, target_dt, op, win))
 
 FORWARD_WRITE(rput, puts,
-              (const void *origin_addr, ompi_osc_cached_count_t origin_count, struct ompi_datatype_t *origin_dt,
-               int target, ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
-               struct ompi_datatype_t *target_dt, ompi_win_t *win, struct ompi_request_t **request),
+              (const void *origin_addr, ompi_osc_cached_count_t origin_count,
+               struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
+               ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
+               ompi_win_t *win, struct ompi_request_t **request),
               (origin_addr, origin_count, origin_dt, target, target_disp, target_count, target_dt,
                win, request))
 
 FORWARD_WRITE(raccumulate, accumulates,
-              (const void *origin_addr, ompi_osc_cached_count_t origin_count, struct ompi_datatype_t *origin_dt,
-               int target, ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
-               struct ompi_datatype_t *target_dt, struct ompi_op_t *op, ompi_win_t *win,
-               struct ompi_request_t **request),
+              (const void *origin_addr, ompi_osc_cached_count_t origin_count,
+               struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
+               ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
+               struct ompi_op_t *op, ompi_win_t *win, struct ompi_request_t **request),
               (origin_addr, origin_count, origin_dt, target, target_disp, target_count, target_dt,
                op, win, request))
 
 FORWARD_WRITE(rget_accumulate, fetches,
-              (const void *origin_addr, ompi_osc_cached_count_t origin_count, struct ompi_datatype_t *origin_dt,
-               void *result_addr, ompi_osc_cached_count_t result_count, struct ompi_datatype_t *result_dt, int target,
-               ptrdiff_t target_disp, ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
-               struct ompi_op_t *op, ompi_win_t *win, struct ompi_request_t **request),
+              (const void *origin_addr, ompi_osc_cached_count_t origin_count,
+               struct ompi_datatype_t *origin_dt, void *result_addr,
+               ompi_osc_cached_count_t result_count, struct ompi_datatype_t *result_dt, int target,
+               ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
+               struct ompi_datatype_t *target_dt, struct ompi_op_t *op, ompi_win_t *win,
+               struct ompi_request_t **request),
               (origin_addr, origin_count, origin_dt, result_addr, result_count, result_dt, target,
                target_disp, target_count, target_dt, op, win, request))
 
@@ -263,7 +269,8 @@ void ompi_osc_cached_forward_update(ompi_osc_cached_window_t *window)
     static opal_mutex_t exchanging = OPAL_MUTEX_STATIC_INIT;
 
     if (OSC_CACHED_EPOCH_NONE == window->epoch && !window->counted) {
-        return; /* operations are errors now; programs that lock for each get would exchange twice */
+        return; /* operations are errors now; programs that lock for each get would exchange twice
+                 */
     }
     if (has_purpose(window) == window->installed) {
         return;

@@ -579,8 +579,9 @@ int ompi_osc_cached_get_withdraw(ompi_osc_cached_window_t *window)
  * describe() asks, an entry with the right stamp answers most: there is none for this process
  * itself, and none while own writes or uncounted operations are on their way. */
 static inline bool is_plain_hit(ompi_osc_cached_window_t *window, void *origin_addr,
-                                ompi_osc_cached_count_t origin_count, const ompi_datatype_t *origin_dt, int target,
-                                ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
+                                ompi_osc_cached_count_t origin_count,
+                                const ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
+                                ompi_osc_cached_count_t target_count,
                                 const ompi_datatype_t *target_dt)
 {
     enum { PLAIN = OPAL_DATATYPE_FLAG_CONTIGUOUS | OPAL_DATATYPE_FLAG_NO_GAPS };
@@ -628,11 +629,10 @@ __opal_attribute_noinline__ static int looked_up_get(ompi_osc_cached_window_t *w
     return inner_get(window, a);
 }
 
-__opal_attribute_noinline__ static int cached_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
-                                                  struct ompi_datatype_t *origin_dt, int target,
-                                                  ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
-                                                  struct ompi_datatype_t *target_dt,
-                                                  ompi_win_t *win)
+__opal_attribute_noinline__ static int
+cached_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
+           struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
+           ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt, ompi_win_t *win)
 {
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
 
@@ -646,9 +646,10 @@ __opal_attribute_noinline__ static int cached_get(void *origin_addr, ompi_osc_ca
     return looked_up_get(window, &a);
 }
 
-int ompi_osc_cached_get(void *origin_addr, ompi_osc_cached_count_t origin_count, struct ompi_datatype_t *origin_dt,
-                        int target, ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
-                        struct ompi_datatype_t *target_dt, ompi_win_t *win)
+int ompi_osc_cached_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
+                        struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
+                        ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
+                        ompi_win_t *win)
 {
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_known(win);
     ompi_osc_base_module_get_fn_t next = cached_get;
@@ -674,11 +675,11 @@ int ompi_osc_cached_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
                 win);
 }
 
-__opal_attribute_noinline__ static int cached_rget(void *origin_addr, ompi_osc_cached_count_t origin_count,
-                                                   struct ompi_datatype_t *origin_dt, int target,
-                                                   ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
-                                                   struct ompi_datatype_t *target_dt,
-                                                   ompi_win_t *win, struct ompi_request_t **request)
+__opal_attribute_noinline__ static int
+cached_rget(void *origin_addr, ompi_osc_cached_count_t origin_count,
+            struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
+            ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
+            ompi_win_t *win, struct ompi_request_t **request)
 {
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
     arguments_t a = {origin_addr, origin_count, origin_dt, target,
@@ -693,10 +694,10 @@ __opal_attribute_noinline__ static int cached_rget(void *origin_addr, ompi_osc_c
     return inner_get(window, &a);
 }
 
-int ompi_osc_cached_rget(void *origin_addr, ompi_osc_cached_count_t origin_count, struct ompi_datatype_t *origin_dt,
-                         int target, ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
-                         struct ompi_datatype_t *target_dt, ompi_win_t *win,
-                         struct ompi_request_t **request)
+int ompi_osc_cached_rget(void *origin_addr, ompi_osc_cached_count_t origin_count,
+                         struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
+                         ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
+                         ompi_win_t *win, struct ompi_request_t **request)
 {
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_known(win);
     ompi_osc_base_module_rget_fn_t next = cached_rget;

@@ -50,9 +50,9 @@ static opal_mutex_t lock = OPAL_MUTEX_STATIC_INIT; /* of what is loaded */
 static opal_list_t loaded[ORIGINS];
 static bool is_loaded[ORIGINS];
 static bool with_progress_threads, with_mpi_threads;
-static char **names = NULL;       /* of osc_cached_inner */
-static char *hidden = NULL;       /* the `osc` value that our flag hides */
-static char *hidden_file = NULL;  /* and the file that has it */
+static char **names = NULL;        /* of osc_cached_inner */
+static char *hidden = NULL;        /* the `osc` value that our flag hides */
+static char *hidden_file = NULL;   /* and the file that has it */
 static const char *in_file = NULL; /* while a file is read */
 
 int ompi_osc_cached_running_major = OMPI_MAJOR_VERSION;
@@ -112,9 +112,8 @@ static char **available(void)
     char **found = NULL;
 
     for (; NULL != linked && NULL != *linked; ++linked) {
-        const char *name =
-            ompi_osc_cached_static_component(linked, ompi_osc_cached_running_major)
-                ->mca_component_name;
+        const char *name = ompi_osc_cached_static_component(linked, ompi_osc_cached_running_major)
+                               ->mca_component_name;
         if (!is_wrapper(name)) {
             opal_argv_append_unique_nosize(&found, name, false);
         }
@@ -355,8 +354,8 @@ void ompi_osc_cached_inner_finalize(void)
 
 static int ask(ompi_osc_base_component_t *component, ompi_osc_cached_request_t *r)
 {
-    int priority = component->osc_query(r->win, r->base, r->size, r->disp_unit, r->comm, r->info,
-                                        r->flavor);
+    int priority =
+        component->osc_query(r->win, r->base, r->size, r->disp_unit, r->comm, r->info, r->flavor);
 
     opal_output_verbose(MCA_BASE_VERBOSE_INFO, ompi_osc_base_framework.framework_output,
                         "osc/cached: component %s answers priority %d",

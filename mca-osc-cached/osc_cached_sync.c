@@ -264,8 +264,8 @@ static void enter_epoch(ompi_osc_cached_window_t *window, ompi_osc_cached_epoch_
 }
 
 /* Another epoch is about to begin. Some inner components refuse that while one of a fence or of
- * lock_all is open in which there was an access: tell them of one that may have been a hit, by a get
- * of nothing. */
+ * lock_all is open in which there was an access: tell them of one that may have been a hit, by a
+ * get of nothing. */
 static void announce(ompi_osc_cached_window_t *window)
 {
     bool accessed;
@@ -489,8 +489,8 @@ int ompi_osc_cached_unlock(int target, ompi_win_t *win)
     }
     sequence = mark(window, &window->peers[target], &begin);
     ompi_osc_cached_window_lock(window);
-    fetching = 0 != window->peers[target].cache.head
-               && OSC_CACHED_FLUSH_FETCHING == window->flush_first;
+    fetching =
+        0 != window->peers[target].cache.head && OSC_CACHED_FLUSH_FETCHING == window->flush_first;
     ompi_osc_cached_window_unlock(window);
     ret = OMPI_SUCCESS;
     if (fetching) {

@@ -38,8 +38,8 @@ static void free_shadow(ompi_osc_cached_shadow_t *shadow)
 
 void ompi_osc_cached_verify_hit(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
                                 osc_cached_key_t key, const osc_cached_buffer_t *buffer,
-                                size_t bytes, ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
-                                ompi_datatype_t *target_dt)
+                                size_t bytes, ptrdiff_t target_disp,
+                                ompi_osc_cached_count_t target_count, ompi_datatype_t *target_dt)
 {
     ompi_osc_cached_shadow_t *shadow = calloc(1, sizeof(*shadow));
 
@@ -60,8 +60,8 @@ void ompi_osc_cached_verify_hit(ompi_osc_cached_window_t *window, ompi_osc_cache
         ompi_osc_cached_type_copy(buffer, shadow->served, bytes, false);
     }
     if (OMPI_SUCCESS
-        != window->inner.osc_get(shadow->present, (ompi_osc_cached_count_t) bytes, MPI_BYTE, key.target, target_disp,
-                                 target_count, target_dt, window->win)) {
+        != window->inner.osc_get(shadow->present, (ompi_osc_cached_count_t) bytes, MPI_BYTE,
+                                 key.target, target_disp, target_count, target_dt, window->win)) {
         free_shadow(shadow);
         return;
     }

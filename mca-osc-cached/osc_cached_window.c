@@ -61,7 +61,8 @@ ompi_osc_cached_window_t *ompi_osc_cached_window_create(ompi_win_t *win, const c
     return window;
 }
 
-int ompi_osc_cached_window_units(ompi_communicator_t *comm, ompi_osc_cached_disp_unit_t disp_unit, ompi_osc_cached_disp_unit_t *unit,
+int ompi_osc_cached_window_units(ompi_communicator_t *comm, ompi_osc_cached_disp_unit_t disp_unit,
+                                 ompi_osc_cached_disp_unit_t *unit,
                                  ompi_osc_cached_disp_unit_t **units)
 {
     ompi_osc_cached_disp_unit_t *all = malloc(ompi_comm_size(comm) * sizeof(*all));
@@ -76,7 +77,8 @@ int ompi_osc_cached_window_units(ompi_communicator_t *comm, ompi_osc_cached_disp
     if (OMPI_SUCCESS == ret && least[0] == -least[1]) {
         *unit = disp_unit;
     } else if (OMPI_SUCCESS == ret && 0 < least[0]) {
-        ret = comm->c_coll->coll_allgather(&disp_unit, 1, OSC_CACHED_MPI_DISP_UNIT, all, 1, OSC_CACHED_MPI_DISP_UNIT, comm,
+        ret = comm->c_coll->coll_allgather(&disp_unit, 1, OSC_CACHED_MPI_DISP_UNIT, all, 1,
+                                           OSC_CACHED_MPI_DISP_UNIT, comm,
                                            comm->c_coll->coll_allgather_module);
         if (OMPI_SUCCESS == ret) {
             *units = all;
@@ -123,7 +125,8 @@ static osc_cached_config_t make_config(const ompi_osc_cached_window_t *window)
 }
 
 void ompi_osc_cached_window_prepare(ompi_osc_cached_window_t *window,
- ompi_osc_cached_disp_unit_t unit, ompi_osc_cached_disp_unit_t *units)
+                                    ompi_osc_cached_disp_unit_t unit,
+                                    ompi_osc_cached_disp_unit_t *units)
 {
     osc_cached_config_t config = make_config(window);
     int size = ompi_group_size(window->win->w_group);
