@@ -57,9 +57,6 @@ void mca_pml_llamatch_list_words(const mca_base_var_enum_value_t *words, char *t
 custom_match_prq *mca_pml_llamatch_lock_queues(const void *comm);
 void mca_pml_llamatch_unlock_queues(custom_match_prq *queues);
 
-/** @return whether a communicator has entries in its queues; a guess while it changes */
-bool mca_pml_llamatch_any_busy(void);
-
 /** --- info keys (pml_llamatch_info.c) --- */
 
 void mca_pml_llamatch_info_subscribe(ompi_communicator_t *comm);

@@ -161,12 +161,6 @@ static void choose(llamatch_cores_choice_t *choice)
     hwloc_bitmap_free(used);
 }
 
-static bool queues_busy(void *none)
-{
-    (void) none;
-    return mca_pml_llamatch_any_busy();
-}
-
 /* --- when ----------------------------------------------------------------------------------- */
 
 static void stay_off(const char *why)
@@ -195,10 +189,9 @@ void mca_pml_llamatch_heater_start(void)
         .period_ns = (uint64_t) mca_pml_llamatch_tuning.heater_period,
         .max_bytes = (size_t) mca_pml_llamatch_tuning.heater_max_bytes,
         .begin = llamatch_cores_bind,
-        .begin_context = &place,
-        .busy = queues_busy};
+        .context = &place,
+        .pool = mca_pml_llamatch_pool};
     llamatch_heater_t *started = NULL;
-    int id;
 
     if (LLAMATCH_HEATER_OFF == mca_pml_llamatch_tuning.heater) {
         return;
@@ -216,11 +209,6 @@ void mca_pml_llamatch_heater_start(void)
     }
     if (LLAMATCH_OK != llamatch_heater_create(&config, NULL, &started)) {
         stay_off("The system gave no thread for it, or did not bind the thread.");
-        return;
-    }
-    if (LLAMATCH_OK != llamatch_heater_add_pool(started, mca_pml_llamatch_pool, &id)) {
-        llamatch_heater_destroy(started);
-        stay_off("There was no memory for it.");
         return;
     }
     opal_mutex_lock(&lock);

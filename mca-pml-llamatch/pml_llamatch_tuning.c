@@ -355,21 +355,6 @@ void mca_pml_llamatch_unlock_queues(custom_match_prq *queues)
     opal_mutex_unlock(&all_queues_lock);
 }
 
-bool mca_pml_llamatch_any_busy(void)
-{
-    bool busy = false;
-
-    opal_mutex_lock(&all_queues_lock);
-    for (const custom_match_prq *queues = all_queues; NULL != queues && !busy;
-         queues = queues->next) {
-        /* Without the matching lock, which is not the heater's to take. */
-        busy = 0 != __atomic_load_n(&queues->engine.num_posted, __ATOMIC_RELAXED)
-               || 0 != __atomic_load_n(&queues->engine.num_unexpected, __ATOMIC_RELAXED);
-    }
-    opal_mutex_unlock(&all_queues_lock);
-    return busy;
-}
-
 void mca_pml_llamatch_tuning_add_comm(struct ompi_communicator_t *comm)
 {
     custom_match_prq *queues = comm->c_pml_comm->prq;

@@ -35,10 +35,9 @@ static int pin(void *cpu)
 }
 
 /* Each line holds the address of another: one cycle through all of them. */
-static void **make_cycle(size_t bytes)
+static void **make_cycle(char *memory, size_t bytes)
 {
     size_t count = bytes / LINE;
-    char *memory = micro_memory(bytes);
     uint32_t *order = micro_memory(count * sizeof(*order));
     uint64_t state = 1;
 
@@ -74,10 +73,12 @@ static double walk(void **at, size_t count)
     return (micro_now_ns() - start) / (double) count;
 }
 
-static void measure(llamatch_heater_t *heater, struct match_clear *clear, size_t bytes, long rounds)
+static void measure(llamatch_heater_t *heater, llamatch_pool_t *pool, struct match_clear *clear,
+                    size_t bytes, long rounds)
 {
+    llamatch_pool_class_t *heated = llamatch_pool_class(pool, bytes, bytes);
     double *access[STATES], *sweep[STATES];
-    void **region = make_cycle(bytes);
+    char *cold = micro_memory(bytes);
     char what[96];
 
     for (int s = 0; s < STATES; ++s) {
@@ -86,13 +87,15 @@ static void measure(llamatch_heater_t *heater, struct match_clear *clear, size_t
     }
     for (long round = 0; round < rounds; ++round) {
         for (int turn = 0; turn < STATES; ++turn) {
-            int state = (int) (round + turn) % STATES, id = -1;
+            int state = (int) (round + turn) % STATES;
+            char *memory = (COLD == state) ? cold : llamatch_pool_get(heated);
+            void **region;
             double start;
-            if (COLD != state
-                && LLAMATCH_OK != llamatch_heater_add_region(heater, region, bytes, &id)) {
+            if (NULL == memory) {
                 fprintf(stderr, "no memory for the heater\n");
                 exit(1);
             }
+            region = make_cycle(memory, bytes);
             if (PAUSED == state) {
                 llamatch_heater_pause(heater);
             }
@@ -105,7 +108,7 @@ static void measure(llamatch_heater_t *heater, struct match_clear *clear, size_t
                 llamatch_heater_resume(heater);
             }
             if (COLD != state) {
-                llamatch_heater_remove(heater, id);
+                llamatch_pool_put(heated, memory);
             }
         }
     }
@@ -128,7 +131,7 @@ static void measure(llamatch_heater_t *heater, struct match_clear *clear, size_t
         free(access[s]);
         free(sweep[s]);
     }
-    free(region);
+    free(cold);
 }
 
 int main(int argc, char **argv)
@@ -136,6 +139,7 @@ int main(int argc, char **argv)
     static const char *const clears[] = {"l2", "llc"};
     llamatch_heater_config_t config = {.max_bytes = SIZE_MAX, .begin = pin};
     llamatch_heater_t *heater;
+    llamatch_pool_t *pool;
     int cpu, heater_cpu;
 
     micro_argc = argc;
@@ -143,7 +147,11 @@ int main(int argc, char **argv)
     cpu = (int) micro_number("cpu", 0);
     heater_cpu = (int) micro_number("heater-cpu", sysconf(_SC_NPROCESSORS_ONLN) - 1);
     config.period_ns = (uint64_t) micro_number("period", 20000);
-    config.begin_context = &heater_cpu;
+    config.context = &heater_cpu;
+    if (LLAMATCH_OK != llamatch_pool_create(NULL, &pool)) {
+        return 1;
+    }
+    config.pool = pool;
     if (0 != pin(&cpu) || LLAMATCH_OK != llamatch_heater_create(&config, NULL, &heater)) {
         fprintf(stderr, "cannot use processors %d and %d\n", cpu, heater_cpu);
         return 1;
@@ -151,10 +159,11 @@ int main(int argc, char **argv)
     for (size_t c = 0; c < sizeof(clears) / sizeof(clears[0]); ++c) {
         struct match_clear clear = match_clear_make(clears[c]);
         for (size_t bytes = 4096; bytes <= (size_t) 16 * 1024 * 1024; bytes *= 8) {
-            measure(heater, &clear, bytes, micro_number("rounds", 21));
+            measure(heater, pool, &clear, bytes, micro_number("rounds", 21));
         }
         free(clear.memory);
     }
     llamatch_heater_destroy(heater);
+    llamatch_pool_destroy(pool);
     return 0;
 }

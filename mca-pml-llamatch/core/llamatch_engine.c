@@ -391,7 +391,7 @@ static inline void *take_posted(llamatch_engine_t *engine, llamatch_lane_t *lane
         ++engine->posted.searches;
     } else {
         item = llamatch_node_slots(&engine->posted_shape, pos.node)[pos.index].item;
-        llamatch_set_length(&engine->num_posted, engine->num_posted - 1);
+        --engine->num_posted;
         take_out(engine, lane, &engine->posted_shape, &engine->posted, pos);
     }
     return item;
@@ -582,7 +582,7 @@ int llamatch_engine_cancel(llamatch_engine_t *engine, llamatch_peer_t *peer, voi
         engine->posted.dropped += (NULL == lane->queue.index);
         llamatch_lane_changed(lane, shape);
     }
-    llamatch_set_length(&engine->num_posted, engine->num_posted - 1);
+    --engine->num_posted;
     ++engine->posted.removed;
     return LLAMATCH_OK;
 }
@@ -736,7 +736,7 @@ void llamatch_engine_take(llamatch_engine_t *engine, const llamatch_hold_t *hold
     llamatch_peer_t *peer = hold->peer;
 
     --engine->unexpected.searches; /* it has taken something */
-    llamatch_set_length(&engine->num_unexpected, engine->num_unexpected - 1);
+    --engine->num_unexpected;
     take_out(engine, &peer->unexpected, &engine->unexpected_shape, &engine->unexpected, hold->pos);
     if (!hold->any) {
         return;
@@ -767,7 +767,7 @@ static llamatch_message_t receive_from(llamatch_engine_t *engine, llamatch_peer_
         ++engine->unexpected.searches;
     } else {
         message.item = llamatch_node_slots(shape, pos.node)[pos.index].item;
-        llamatch_set_length(&engine->num_unexpected, engine->num_unexpected - 1);
+        --engine->num_unexpected;
         if (dense) {
             llamatch_lane_pull_rear(lane, shape);
         } else {
@@ -831,7 +831,7 @@ size_t llamatch_engine_walk_unexpected(llamatch_engine_t *engine, llamatch_visit
             ring_remove(engine, peer);
         }
     }
-    llamatch_set_length(&engine->num_unexpected, engine->num_unexpected - (uint32_t) removed);
+    engine->num_unexpected -= (uint32_t) removed;
     return removed;
 }
 
@@ -846,7 +846,7 @@ size_t llamatch_engine_walk_posted(llamatch_engine_t *engine, llamatch_visit_fn_
     }
     removed +=
         walk_lane(engine, &engine->wild, &engine->posted_shape, &engine->posted, visit, context);
-    llamatch_set_length(&engine->num_posted, engine->num_posted - (uint32_t) removed);
+    engine->num_posted -= (uint32_t) removed;
     return removed;
 }
 

@@ -125,7 +125,7 @@ typedef struct llamatch_peer {
 
 /** Private; here only so that short queues can be matched inline. */
 typedef struct llamatch_engine {
-    uint32_t num_unexpected;  /**< this and num_posted: other threads may read them at any time */
+    uint32_t num_unexpected;
     uint32_t most_unexpected; /**< so far */
     uint32_t num_posted;
     uint32_t most_posted;
@@ -294,17 +294,11 @@ void llamatch_engine_enter_ring(llamatch_engine_t *engine, llamatch_peer_t *peer
  * All below is for dense lanes (llamatch_lane.h), one at a time; the functions above do the rest. A
  * lane of a peer that is not known yet, and one of kind HASH, is never dense.
  */
-/** Change a length that another thread may read: the heater asks whether there is anything. */
-static inline void llamatch_set_length(uint32_t *length, uint32_t value)
-{
-    __atomic_store_n(length, value, __ATOMIC_RELAXED);
-}
-
 static inline void llamatch_lengthen(uint32_t *length, uint32_t *most)
 {
     uint32_t value = *length + 1;
 
-    llamatch_set_length(length, value);
+    *length = value;
     if (LLAMATCH_UNLIKELY(value > *most)) {
         *most = value;
     }
@@ -345,7 +339,7 @@ static inline void *llamatch_engine_match(llamatch_engine_t *engine, llamatch_pe
         return llamatch_engine_match_rest(engine, peer, tag);
     }
     item = llamatch_node_slots(shape, lane->queue.head)[lane->rear].item;
-    llamatch_set_length(&engine->num_posted, engine->num_posted - 1);
+    --engine->num_posted;
     llamatch_lane_pull_rear(lane, shape);
     return item;
 }
@@ -390,7 +384,7 @@ static inline llamatch_message_t llamatch_engine_receive(llamatch_engine_t *engi
         return llamatch_engine_receive_rest(engine, message.peer, tag);
     }
     message.item = llamatch_node_slots(shape, lane->queue.head)[lane->rear].item;
-    llamatch_set_length(&engine->num_unexpected, engine->num_unexpected - 1);
+    --engine->num_unexpected;
     llamatch_lane_pull_rear(lane, shape);
     return message;
 }

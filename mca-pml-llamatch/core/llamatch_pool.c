@@ -203,9 +203,10 @@ static void block_use(llamatch_pool_class_t *c, llamatch_pool_block_t *block, ui
 
 static bool is_roomy(const llamatch_pool_class_t *c)
 {
-    return c->num_blocks <= 1
-           || (c->num_blocks <= LLAMATCH_POOL_ROOMY_BLOCKS
-               && 2 * c->num_used >= c->num_blocks * c->capacity);
+    return 0 == c->pool->pins
+           && (c->num_blocks <= 1
+               || (c->num_blocks <= LLAMATCH_POOL_ROOMY_BLOCKS
+                   && 2 * c->num_used >= c->num_blocks * c->capacity));
 }
 
 static void update_roomy(llamatch_pool_class_t *c)
@@ -343,7 +344,7 @@ static void class_init(llamatch_pool_class_t *c, llamatch_pool_t *pool, size_t n
         c->capacity = 1;
         c->block_bytes = round_up(HEADER_BYTES + node_bytes, PAGE);
     }
-    atomic_init(&c->roomy, true);
+    atomic_init(&c->roomy, is_roomy(c));
 }
 
 llamatch_pool_class_t *llamatch_pool_class(llamatch_pool_t *pool, size_t node_bytes,
@@ -449,19 +450,25 @@ size_t llamatch_pool_used_bytes(const llamatch_pool_t *pool)
 
 /* --- the heater's side ---------------------------------------------------------------------- */
 
-void llamatch_pool_pin(llamatch_pool_t *pool)
+static void add_pins(llamatch_pool_t *pool, size_t pins)
 {
     (void) pthread_mutex_lock(&pool->mutex);
-    ++pool->pins;
+    pool->pins += pins;
+    trim(pool, NULL);
+    for (uint32_t i = 0; i < pool->num_classes; ++i) {
+        update_roomy(&pool->classes[i]);
+    }
     (void) pthread_mutex_unlock(&pool->mutex);
+}
+
+void llamatch_pool_pin(llamatch_pool_t *pool)
+{
+    add_pins(pool, 1);
 }
 
 void llamatch_pool_unpin(llamatch_pool_t *pool)
 {
-    (void) pthread_mutex_lock(&pool->mutex);
-    --pool->pins;
-    trim(pool, NULL);
-    (void) pthread_mutex_unlock(&pool->mutex);
+    add_pins(pool, (size_t) -1);
 }
 
 static bool is_set(const atomic_bool *flag)

@@ -119,7 +119,9 @@ void llamatch_pool_put(llamatch_pool_class_t *c, void *node);
 /**
  * May an emptied queue keep a node for its next entry? Yes while the class has one block, or up to
  * LLAMATCH_POOL_ROOMY_BLOCKS that are at least half in use. Kept nodes count as in use, so however
- * many queues there are, what they keep stays below that many blocks.
+ * many queues there are, what they keep stays below that many blocks. Not while the arena is
+ * pinned: then nodes in use are the nodes of queues with entries, which is what the heater asks
+ * for.
  */
 static inline bool llamatch_pool_roomy(const llamatch_pool_class_t *c)
 {
@@ -132,7 +134,7 @@ size_t llamatch_pool_bytes(const llamatch_pool_t *pool);
 /** Bytes of all nodes in use. */
 size_t llamatch_pool_used_bytes(const llamatch_pool_t *pool);
 
-/** From now on no block is given back. Counted. */
+/** From now on no block is given back, and emptied queues keep nothing. Counted. */
 void llamatch_pool_pin(llamatch_pool_t *pool);
 
 /** The last one gives back what is empty. */
@@ -147,12 +149,6 @@ void llamatch_pool_unpin(llamatch_pool_t *pool);
  */
 size_t llamatch_pool_heat(const llamatch_pool_t *pool, size_t max_bytes, llamatch_heat_t how,
                           const atomic_bool *stop);
-
-/** llamatch_pool_heat with plain loads, to the end. */
-static inline size_t llamatch_pool_touch(const llamatch_pool_t *pool, size_t max_bytes)
-{
-    return llamatch_pool_heat(pool, max_bytes, LLAMATCH_HEAT_LOAD, NULL);
-}
 
 /** @return 0, or the number of the first broken invariant of this file */
 int llamatch_pool_verify(const llamatch_pool_t *pool);

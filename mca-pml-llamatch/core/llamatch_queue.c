@@ -139,7 +139,7 @@ static void unlink_node(llamatch_queue_t *queue, const llamatch_shape_t *shape,
         node->next->prev = node->prev;
     }
     if (NULL != shape->spare && NULL == *shape->spare && 0 == queue->count
-        && shape->places == node->places) {
+        && shape->places == node->places && llamatch_pool_roomy(shape->nodes)) {
         *shape->spare = node;
     } else {
         llamatch_pool_put(llamatch_node_class(shape, node), node);

@@ -2,9 +2,9 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-/* llamatch_heater: what it reads, its pauses, memory that goes away under it, fork, failures, and
- * churn in several threads for the sanitizers. */
-#define _DEFAULT_SOURCE 1 /* MAP_ANONYMOUS */
+/* llamatch_heater: what it reads, its pauses, fork, failures, and churn in several threads for the
+ * sanitizers. */
+#define _DEFAULT_SOURCE 1
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,6 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -45,22 +44,23 @@ static void nap(long us)
     (void) nanosleep(&time, NULL);
 }
 
-static llamatch_heater_t *heater_of(uint64_t period_ns, size_t max_bytes)
-{
-    llamatch_heater_config_t config = {.period_ns = period_ns, .max_bytes = max_bytes};
-    llamatch_heater_t *heater = NULL;
-
-    assert_int_equal(LLAMATCH_OK, llamatch_heater_create(&config, NULL, &heater));
-    assert_non_null(heater);
-    return heater;
-}
-
 static llamatch_pool_t *pool_of(void)
 {
     llamatch_pool_t *pool = NULL;
 
     assert_int_equal(LLAMATCH_OK, llamatch_pool_create(NULL, &pool));
     return pool;
+}
+
+static llamatch_heater_t *heater_of(llamatch_pool_t *pool, uint64_t period_ns, size_t max_bytes)
+{
+    llamatch_heater_config_t config = {
+        .pool = pool, .period_ns = period_ns, .max_bytes = max_bytes};
+    llamatch_heater_t *heater = NULL;
+
+    assert_int_equal(LLAMATCH_OK, llamatch_heater_create(&config, NULL, &heater));
+    assert_non_null(heater);
+    return heater;
 }
 
 static llamatch_heater_stats_t stats_of(const llamatch_heater_t *heater)
@@ -86,75 +86,41 @@ static void wait_for_passes(const llamatch_heater_t *heater, uint64_t n)
 
 static void test_reads_all_and_not_more(void **state)
 {
-    static char region[10000];
-    llamatch_heater_t *heater = heater_of(1000, MANY_BYTES);
+    static const size_t caps[] = {MANY_BYTES, 5 * 128, 256, 0};
     llamatch_pool_t *pool = pool_of();
     llamatch_pool_class_t *c = llamatch_pool_class(pool, 384, 128);
-    size_t begin = (uintptr_t) region % LLAMATCH_LINE;
     llamatch_heater_stats_t stats;
-    int pool_id, region_id;
 
     (void) state;
     for (int i = 0; i < 5; ++i) {
         assert_non_null(llamatch_pool_get(c));
     }
-    assert_int_equal(LLAMATCH_OK, llamatch_heater_add_pool(heater, pool, &pool_id));
-    wait_for_passes(heater, 2);
-    assert_int_equal(5 * 128, stats_of(heater).bytes_last);
-    assert_int_equal(LLAMATCH_OK, llamatch_heater_add_region(heater, region, 10000, &region_id));
-    assert_int_not_equal(pool_id, region_id);
-    wait_for_passes(heater, 2);
-    assert_int_equal(5 * 128 + 10000 + begin, stats_of(heater).bytes_last);
-    llamatch_heater_set_max_bytes(heater, 1024);
-    wait_for_passes(heater, 2);
-    assert_int_equal(1024, stats_of(heater).bytes_last);
-    llamatch_heater_set_max_bytes(heater, MANY_BYTES);
-    llamatch_heater_pause_target(heater, region_id, true);
-    wait_for_passes(heater, 2);
-    assert_int_equal(5 * 128, stats_of(heater).bytes_last);
-    llamatch_heater_pause_target(heater, region_id, false);
-    llamatch_heater_remove(heater, pool_id);
-    wait_for_passes(heater, 2);
-    stats = stats_of(heater);
-    assert_int_equal(10000 + begin, stats.bytes_last);
-    assert_true(stats.bytes_total > stats.bytes_last);
-    assert_true(stats.ns_total >= stats.ns_last);
-    assert_false(stats.paused);
-    assert_int_equal(0, llamatch_heater_verify(heater));
-    llamatch_heater_destroy(heater);
+    for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); ++i) {
+        llamatch_heater_t *heater = heater_of(pool, 1000, caps[i]);
+
+        wait_for_passes(heater, 2);
+        stats = stats_of(heater);
+        assert_int_equal((caps[i] < 5 * 128) ? caps[i] : 5 * 128, stats.bytes_last);
+        assert_true(0 == stats.bytes_last || stats.bytes_total > stats.bytes_last);
+        assert_true(stats.ns_total >= stats.ns_last);
+        assert_false(stats.paused);
+        assert_int_equal(0, llamatch_heater_verify(heater));
+        llamatch_heater_destroy(heater);
+    }
     llamatch_pool_destroy(pool);
     llamatch_heater_destroy(NULL);
 }
 
-static void test_arguments(void **state)
-{
-    llamatch_heater_t *heater = heater_of(1000, MANY_BYTES);
-    int id = 77;
-
-    (void) state;
-    assert_int_equal(LLAMATCH_ERR_ARGUMENT, llamatch_heater_add_region(heater, NULL, 1, &id));
-    assert_int_equal(LLAMATCH_ERR_ARGUMENT, llamatch_heater_add_region(heater, &id, 0, &id));
-    assert_int_equal(77, id);
-    llamatch_heater_remove(heater, 3);
-    llamatch_heater_remove(heater, -1);
-    llamatch_heater_pause_target(heater, 3, true);
-    llamatch_heater_resume(heater); /* one too many */
-    llamatch_heater_pause(heater);
-    assert_true(stats_of(heater).paused);
-    assert_int_equal(0, llamatch_heater_verify(heater));
-    llamatch_heater_destroy(heater); /* also while paused */
-}
-
 static void test_pauses_are_counted(void **state)
 {
-    static char region[4096];
-    llamatch_heater_t *heater = heater_of(0, MANY_BYTES);
+    llamatch_pool_t *pool = pool_of();
+    llamatch_heater_t *heater = heater_of(pool, 0, MANY_BYTES);
     uint64_t passes;
-    int id;
 
     (void) state;
-    assert_int_equal(LLAMATCH_OK, llamatch_heater_add_region(heater, region, 4096, &id));
+    assert_non_null(llamatch_pool_get(llamatch_pool_class(pool, 4096, 4096)));
     wait_for_passes(heater, 3);
+    llamatch_heater_resume(heater); /* one too many */
     llamatch_heater_pause(heater);
     llamatch_heater_pause(heater);
     passes = stats_of(heater).passes;
@@ -164,56 +130,40 @@ static void test_pauses_are_counted(void **state)
     nap(20000);
     assert_true(stats_of(heater).paused);
     assert_true(stats_of(heater).passes <= passes + 1);
+    assert_int_equal(0, llamatch_heater_verify(heater));
     llamatch_heater_resume(heater);
     assert_false(stats_of(heater).paused);
     wait_for_passes(heater, 3);
-    llamatch_heater_destroy(heater);
-}
-
-static bool is_not_zero(void *number)
-{
-    return 0 != atomic_load((atomic_size_t *) number);
+    llamatch_heater_pause(heater);
+    llamatch_heater_destroy(heater); /* also while paused */
+    llamatch_pool_destroy(pool);
 }
 
 static void test_pauses_itself(void **state)
 {
-    atomic_size_t num_busy = 1;
-    llamatch_heater_config_t config = {
-        .period_ns = 1000, .max_bytes = MANY_BYTES, .busy = is_not_zero, .busy_context = &num_busy};
-    llamatch_heater_t *heater;
     llamatch_pool_t *pool = pool_of();
     llamatch_pool_class_t *c = llamatch_pool_class(pool, 384, 128);
+    llamatch_heater_t *heater = heater_of(pool, 1000, MANY_BYTES);
     uint64_t passes;
     void *node;
-    int id;
 
     (void) state;
-    assert_int_equal(LLAMATCH_OK, llamatch_heater_create(&config, NULL, &heater));
-    WAIT_UNTIL(stats_of(heater).self_paused); /* it knows nothing yet */
-    assert_int_equal(LLAMATCH_OK, llamatch_heater_add_pool(heater, pool, &id));
-    nap(5000);
-    assert_int_equal(0, stats_of(heater).passes); /* an arena without nodes */
     for (int round = 0; round < 3; ++round) {
-        node = llamatch_pool_get(c);
-        WAIT_UNTIL(!stats_of(heater).self_paused);
-        wait_for_passes(heater, 2);
-        atomic_store(&num_busy, 0); /* a node, but nothing in it */
         WAIT_UNTIL(stats_of(heater).self_paused);
         passes = stats_of(heater).passes;
         nap(5000);
         assert_int_equal(passes, stats_of(heater).passes);
-        atomic_store(&num_busy, 1);
+        assert_false(stats_of(heater).paused);
+        node = llamatch_pool_get(c);
         WAIT_UNTIL(!stats_of(heater).self_paused);
         wait_for_passes(heater, 2);
         llamatch_pool_put(c, node);
-        WAIT_UNTIL(stats_of(heater).self_paused);
-        assert_false(stats_of(heater).paused);
     }
     llamatch_heater_destroy(heater);
     llamatch_pool_destroy(pool);
 }
 
-/* An arena keeps its blocks as long as the heater knows it, and no longer. */
+/* An arena keeps its blocks as long as it has a heater, and no longer. */
 static void test_pins(void **state)
 {
     enum { N = 1000 };
@@ -223,11 +173,9 @@ static void test_pins(void **state)
 
     (void) state;
     for (int round = 0; round < 2; ++round) {
-        llamatch_heater_t *heater = heater_of(0, MANY_BYTES);
+        llamatch_heater_t *heater = heater_of(pool, 0, MANY_BYTES);
         size_t peak;
-        int id;
 
-        assert_int_equal(LLAMATCH_OK, llamatch_heater_add_pool(heater, pool, &id));
         for (int i = 0; i < N; ++i) {
             nodes[i] = llamatch_pool_get(c);
         }
@@ -236,71 +184,30 @@ static void test_pins(void **state)
             llamatch_pool_put(c, nodes[i]);
         }
         assert_int_equal(peak, llamatch_pool_bytes(pool));
-        if (0 == round) {
-            llamatch_heater_remove(heater, id);
-            assert_int_equal(LLAMATCH_POOL_BLOCK, llamatch_pool_bytes(pool));
-        }
         llamatch_heater_destroy(heater);
         assert_int_equal(LLAMATCH_POOL_BLOCK, llamatch_pool_bytes(pool));
     }
     llamatch_pool_destroy(pool);
 }
 
-/* A region that was removed is not read any more: it is unmapped at once. */
-static void test_removed_regions_are_left(void **state)
-{
-    enum { ROUNDS = 200, BYTES = 4 << 20 };
-    llamatch_heater_t *heater = heater_of(0, MANY_BYTES);
-    int ids[2];
-
-    (void) state;
-    for (int round = 0; round < ROUNDS; ++round) {
-        char *region[2];
-
-        for (int i = 0; i < 2; ++i) {
-            region[i] =
-                mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-            assert_ptr_not_equal(MAP_FAILED, region[i]);
-            assert_int_equal(LLAMATCH_OK,
-                             llamatch_heater_add_region(heater, region[i], BYTES, &ids[i]));
-        }
-        nap(round % 50 * 10);
-        for (int i = 0; i < 2; ++i) {
-            int which = (i + round) % 2;
-
-            llamatch_heater_remove(heater, ids[which]);
-            assert_int_equal(0, munmap(region[which], BYTES));
-            assert_int_equal(0, llamatch_heater_verify(heater));
-        }
-    }
-    assert_true(0 < stats_of(heater).bytes_total);
-    llamatch_heater_destroy(heater);
-}
-
-/* A stop, a resume and a new period do not wait for the end of a long period. */
+/* A stop and a resume do not wait for the end of a long period. */
 static void test_long_period(void **state)
 {
-    static char region[4096];
-    llamatch_heater_t *heater = heater_of(HOUR_NS, MANY_BYTES);
-    uint64_t passes;
-    int id;
+    static const uint64_t periods[] = {HOUR_NS, UINT64_MAX};
+    llamatch_pool_t *pool = pool_of();
 
     (void) state;
-    assert_int_equal(LLAMATCH_OK, llamatch_heater_add_region(heater, region, 4096, &id));
-    WAIT_UNTIL(1 <= stats_of(heater).passes);
-    llamatch_heater_pause(heater);
-    llamatch_heater_resume(heater);
-    WAIT_UNTIL(2 <= stats_of(heater).passes);
-    llamatch_heater_set_period(heater, 1000);
-    wait_for_passes(heater, 5);
-    passes = stats_of(heater).passes;
-    llamatch_heater_set_period(heater, HOUR_NS);
-    WAIT_UNTIL(passes < stats_of(heater).passes); /* there may be one, and no other */
-    llamatch_heater_destroy(heater);
-    heater = heater_of(UINT64_MAX, MANY_BYTES);
-    assert_int_equal(LLAMATCH_OK, llamatch_heater_add_region(heater, region, 4096, &id));
-    WAIT_UNTIL(1 <= stats_of(heater).passes);
-    llamatch_heater_destroy(heater);
+    assert_non_null(llamatch_pool_get(llamatch_pool_class(pool, 384, 128)));
+    for (size_t i = 0; i < sizeof(periods) / sizeof(periods[0]); ++i) {
+        llamatch_heater_t *heater = heater_of(pool, periods[i], MANY_BYTES);
+
+        WAIT_UNTIL(1 <= stats_of(heater).passes);
+        llamatch_heater_pause(heater);
+        llamatch_heater_resume(heater);
+        WAIT_UNTIL(2 <= stats_of(heater).passes);
+        llamatch_heater_destroy(heater);
+    }
+    llamatch_pool_destroy(pool);
 }
 
 /* Where the thread of a heater is, when its test wants to know. */
@@ -338,64 +245,36 @@ static int wait_until(pthread_cond_t *condition, pthread_mutex_t *mutex,
     return pthread_cond_timedwait(condition, mutex, until);
 }
 
-static void ask_for_period(llamatch_heater_t *heater, int id)
-{
-    (void) id;
-    llamatch_heater_set_period(heater, HOUR_NS / 2);
-}
-
-static void ask_for_pause_and_more(llamatch_heater_t *heater, int id)
-{
-    (void) id;
-    llamatch_heater_pause(heater);
-    llamatch_heater_resume(heater);
-}
-
-static void ask_for_region(llamatch_heater_t *heater, int id)
-{
-    static char region[64];
-
-    (void) id;
-    assert_int_equal(LLAMATCH_OK, llamatch_heater_add_region(heater, region, 64, &id));
-}
-
-static void ask_for_target(llamatch_heater_t *heater, int id)
-{
-    llamatch_heater_pause_target(heater, id, false);
-}
-
 /* What is asked for while it reads is not lost: it does not sleep before the next pass. */
 static void test_asked_in_a_pass(void **state)
 {
-    void (*const asks[])(llamatch_heater_t *, int) = {ask_for_period, ask_for_pause_and_more,
-                                                      ask_for_region, ask_for_target};
-    static char region[64];
+    llamatch_pool_t *pool = pool_of();
+    llamatch_heater_config_t config = {
+        .pool = pool, .period_ns = HOUR_NS, .max_bytes = MANY_BYTES, .begin = watch};
+    llamatch_heater_t *heater = NULL;
 
     (void) state;
-    for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); ++i) {
-        llamatch_heater_config_t config = {
-            .period_ns = HOUR_NS, .max_bytes = MANY_BYTES, .begin = watch};
-        llamatch_heater_t *heater = NULL;
-        int id;
-
-        assert_int_equal(0, sem_init(&events, 0, 0));
-        assert_int_equal(0, sem_init(&go_on, 0, 0));
-        assert_int_equal(LLAMATCH_OK, llamatch_heater_create(&config, NULL, &heater));
-        assert_int_equal(0, sem_wait(&events)); /* it sleeps: there is nothing to heat */
-        atomic_store(&hold_passes, true);
-        assert_int_equal(LLAMATCH_OK, llamatch_heater_add_region(heater, region, 64, &id));
-        assert_int_equal(0, sem_wait(&events)); /* it reads, and is held there */
-        atomic_store(&sleeps, 0);
-        asks[i](heater, id);
-        assert_int_equal(0, sem_post(&go_on));
-        assert_int_equal(0, sem_wait(&events)); /* it reads again, or sleeps */
-        assert_int_equal(0, atomic_load(&sleeps));
-        atomic_store(&hold_passes, false);
-        assert_int_equal(0, sem_post(&go_on));
-        llamatch_heater_destroy(heater);
-        assert_int_equal(0, sem_destroy(&events));
-        assert_int_equal(0, sem_destroy(&go_on));
-    }
+    assert_int_equal(0, sem_init(&events, 0, 0));
+    assert_int_equal(0, sem_init(&go_on, 0, 0));
+    assert_int_equal(LLAMATCH_OK, llamatch_heater_create(&config, NULL, &heater));
+    assert_int_equal(0, sem_wait(&events)); /* it sleeps: there is nothing to heat */
+    assert_non_null(llamatch_pool_get(llamatch_pool_class(pool, 384, 128)));
+    atomic_store(&hold_passes, true);
+    llamatch_heater_pause(heater);
+    llamatch_heater_resume(heater);
+    assert_int_equal(0, sem_wait(&events)); /* it reads, and is held there */
+    atomic_store(&sleeps, 0);
+    llamatch_heater_pause(heater);
+    llamatch_heater_resume(heater);
+    assert_int_equal(0, sem_post(&go_on));
+    assert_int_equal(0, sem_wait(&events)); /* it reads again, or sleeps */
+    assert_int_equal(0, atomic_load(&sleeps));
+    atomic_store(&hold_passes, false);
+    assert_int_equal(0, sem_post(&go_on));
+    llamatch_heater_destroy(heater);
+    llamatch_pool_destroy(pool);
+    assert_int_equal(0, sem_destroy(&events));
+    assert_int_equal(0, sem_destroy(&go_on));
 }
 
 typedef struct {
@@ -419,7 +298,8 @@ static int begin_heater(void *context)
 static void test_begin(void **state)
 {
     begun_t begun = {.result = 0};
-    llamatch_heater_config_t config = {.begin = begin_heater, .begin_context = &begun};
+    llamatch_pool_t *pool = pool_of();
+    llamatch_heater_config_t config = {.pool = pool, .begin = begin_heater, .context = &begun};
     llamatch_heater_t *heater = NULL;
     sigset_t before, after;
     test_alloc_t alloc;
@@ -437,69 +317,24 @@ static void test_begin(void **state)
     begun.result = 1; /* it could not be bound: no heater */
     assert_int_equal(LLAMATCH_ERR_SYSTEM, llamatch_heater_create(&config, &allocator, &heater));
     assert_null(heater);
-    assert_int_equal(0, alloc.in_use);
-}
-
-static void test_no_memory(void **state)
-{
-    static char region[64];
-    llamatch_heater_config_t config = {.period_ns = 1000, .max_bytes = MANY_BYTES};
-    llamatch_heater_t *heater = NULL;
-    llamatch_pool_t *pool = pool_of();
-    llamatch_pool_class_t *c;
-    test_alloc_t alloc;
-    llamatch_allocator_t allocator = test_alloc_make(&alloc);
-    int id, added = 0, refused = 0;
-
-    (void) state;
-    alloc.fail_at = 1;
+    alloc.fail_at = alloc.requests + 1;
     assert_int_equal(LLAMATCH_ERR_NO_MEMORY, llamatch_heater_create(&config, &allocator, &heater));
     assert_null(heater);
-    assert_int_equal(LLAMATCH_OK, llamatch_heater_create(&config, &allocator, &heater));
-    c = llamatch_pool_class(pool, 1 << 20, 0);
-    for (int i = 0; i < 100; ++i) {
-        alloc.fail_at = (0 == i % 2) ? alloc.requests + 1 : 0;
-        if (LLAMATCH_OK == llamatch_heater_add_pool(heater, pool, &id)) {
-            ++added;
-        } else {
-            ++refused;
-        }
-        if (LLAMATCH_OK == llamatch_heater_add_region(heater, region, 64, &id)) {
-            ++added;
-        } else {
-            ++refused;
-        }
-        assert_int_equal(0, llamatch_heater_verify(heater));
-    }
-    assert_int_equal(200, added + refused);
-    assert_true(2 <= refused);
-    alloc.fail_at = 0;
-    wait_for_passes(heater, 2);
-    assert_true(0 < stats_of(heater).bytes_last);
-    llamatch_heater_destroy(heater);
     assert_int_equal(0, alloc.in_use);
     assert_false(alloc.wrong_sizes);
-    /* All pins were undone, those of the refused ones as well. */
-    llamatch_pool_put(c, llamatch_pool_get(c));
-    llamatch_pool_pin(pool);
-    llamatch_pool_unpin(pool);
-    assert_int_equal(0, llamatch_pool_bytes(pool));
+    assert_true(llamatch_pool_roomy(llamatch_pool_class(pool, 384, 128))); /* no pin is left */
     llamatch_pool_destroy(pool);
 }
 
 /* The child of a fork has no heater: all calls return, at whatever point the thread was. */
 static void test_fork(void **state)
 {
-    static char region[1 << 16];
-    llamatch_heater_t *heater = heater_of(0, MANY_BYTES);
     llamatch_pool_t *pool = pool_of();
-    llamatch_pool_class_t *c = llamatch_pool_class(pool, 384, 128);
-    int id, pool_id, status;
+    llamatch_heater_t *heater = heater_of(pool, 0, MANY_BYTES);
+    int status;
 
     (void) state;
-    assert_non_null(llamatch_pool_get(c));
-    assert_int_equal(LLAMATCH_OK, llamatch_heater_add_pool(heater, pool, &pool_id));
-    assert_int_equal(LLAMATCH_OK, llamatch_heater_add_region(heater, region, 1 << 16, &id));
+    assert_non_null(llamatch_pool_get(llamatch_pool_class(pool, 1 << 16, 1 << 16)));
     for (int round = 0; round < 20; ++round) {
         pid_t child;
 
@@ -507,17 +342,10 @@ static void test_fork(void **state)
         child = fork();
         assert_true(0 <= child);
         if (0 == child) {
-            int other;
-
             (void) alarm(20);
             llamatch_heater_pause(heater);
             llamatch_heater_resume(heater);
-            llamatch_heater_pause_target(heater, id, true);
-            llamatch_heater_set_period(heater, 5);
-            llamatch_heater_remove(heater, id);
-            status = LLAMATCH_ERR_SYSTEM != llamatch_heater_add_pool(heater, pool, &other)
-                     || LLAMATCH_ERR_SYSTEM != llamatch_heater_add_region(heater, region, 1, &other)
-                     || 0 != llamatch_heater_verify(heater);
+            status = 0 != llamatch_heater_verify(heater);
             llamatch_heater_destroy(heater);
             llamatch_pool_destroy(pool);
             _exit(status);
@@ -580,41 +408,38 @@ static void *churn_nodes(void *argument)
     return NULL;
 }
 
-/* The index of a window: allocated, heated, written to, freed. */
-static void *churn_regions(void *argument)
+/* Communicators that come and go, with messages in between. */
+static void *churn_engines(void *argument)
 {
-    enum { MOST = 20, OPERATIONS = 2000 };
+    enum { ROUNDS = 300, RECEIVES = 300, PEERS = 3 };
     churn_t *churn = argument;
-    uint64_t random = churn->seed;
-    char *region[MOST] = {NULL};
-    int id[MOST];
+    llamatch_config_t config = llamatch_config_default;
+    uint64_t random = churn->seed, places[RECEIVES];
 
-    for (uint32_t op = 0; op < OPERATIONS; ++op) {
-        uint32_t i = test_random(&random, MOST);
+    config.pool = churn->pool;
+    for (int round = 0; round < ROUNDS; ++round) {
+        llamatch_peer_t *peers = malloc(PEERS * sizeof(*peers));
+        llamatch_engine_t *engine = malloc(sizeof(*engine));
+        uint32_t n = 1 + test_random(&random, RECEIVES);
 
-        if (NULL == region[i]) {
-            size_t bytes = 1 + test_random(&random, 100000);
-
-            region[i] = malloc(bytes);
-            memset(region[i], (int) op, bytes);
-            if (LLAMATCH_OK
-                != llamatch_heater_add_region(churn->heater, region[i], bytes, &id[i])) {
+        if (LLAMATCH_OK != llamatch_engine_init(engine, &config)) {
+            atomic_fetch_add(churn->wrong, 1);
+        }
+        for (uint32_t i = 0; i < PEERS; ++i) {
+            llamatch_peer_init(&peers[i]);
+        }
+        for (uint32_t i = 0; i < n; ++i) {
+            (void) llamatch_engine_post(engine, &peers[i % PEERS], (int32_t) i, &places[i],
+                                        &places[i]);
+        }
+        for (uint32_t i = test_random(&random, n); i < n; ++i) { /* some stay until the end */
+            if (&places[i] != llamatch_engine_match(engine, &peers[i % PEERS], (int32_t) i)) {
                 atomic_fetch_add(churn->wrong, 1);
             }
-            region[i][0] = 1; /* while it is heated */
-        } else {
-            llamatch_heater_pause_target(churn->heater, id[i], 0 == op % 2);
-            region[i][0] = 2;
-            llamatch_heater_remove(churn->heater, id[i]);
-            free(region[i]);
-            region[i] = NULL;
         }
-    }
-    for (uint32_t i = 0; i < MOST; ++i) {
-        if (NULL != region[i]) {
-            llamatch_heater_remove(churn->heater, id[i]);
-            free(region[i]);
-        }
+        llamatch_engine_fini(engine);
+        free(engine);
+        free(peers);
     }
     return NULL;
 }
@@ -627,8 +452,6 @@ static void *churn_controls(void *argument)
 
     for (uint32_t op = 0; op < OPERATIONS; ++op) {
         llamatch_heater_pause(churn->heater);
-        llamatch_heater_set_period(churn->heater, test_random(&random, 20000));
-        llamatch_heater_set_max_bytes(churn->heater, test_random(&random, 1 << 22));
         if (0 != llamatch_heater_verify(churn->heater)
             || stats_of(churn->heater).bytes_last > 1 << 22) {
             atomic_fetch_add(churn->wrong, 1);
@@ -642,19 +465,17 @@ static void *churn_controls(void *argument)
 
 static void test_churn(void **state)
 {
-    void *(*const roles[])(void *) = {churn_nodes, churn_nodes, churn_regions, churn_controls};
+    void *(*const roles[])(void *) = {churn_nodes, churn_engines, churn_engines, churn_controls};
     enum { ROLES = sizeof(roles) / sizeof(roles[0]) };
-    llamatch_heater_t *heater = heater_of(0, 1 << 22);
     llamatch_pool_t *pool = pool_of();
+    llamatch_heater_t *heater = heater_of(pool, 0, 1 << 22);
     atomic_size_t wrong = 0;
     pthread_t threads[ROLES];
     churn_t churn[ROLES];
     llamatch_pool_class_t *c = llamatch_pool_class(pool, 384, 128);
     void *node = llamatch_pool_get(c);
-    int id;
 
     (void) state;
-    assert_int_equal(LLAMATCH_OK, llamatch_heater_add_pool(heater, pool, &id));
     wait_for_passes(heater, 1); /* it is at work */
     for (size_t i = 0; i < ROLES; ++i) {
         churn[i] = (churn_t){heater, pool, test_seed(5) + i, &wrong};
@@ -680,15 +501,13 @@ static void test_engine(void **state)
     enum { ROUNDS = 20, RECEIVES = 2000 };
     static uint64_t places[RECEIVES];
     llamatch_pool_t *pool = pool_of();
-    llamatch_heater_t *heater = heater_of(1000, MANY_BYTES);
+    llamatch_heater_t *heater = heater_of(pool, 1000, MANY_BYTES);
     llamatch_config_t config = llamatch_config_default;
     llamatch_engine_t engine;
     llamatch_peer_t peer;
     llamatch_stats_t posted, unexpected;
-    int id;
 
     (void) state;
-    assert_int_equal(LLAMATCH_OK, llamatch_heater_add_pool(heater, pool, &id));
     config.pool = pool;
     assert_int_equal(LLAMATCH_OK, llamatch_engine_init(&engine, &config));
     llamatch_peer_init(&peer);
@@ -707,27 +526,81 @@ static void test_engine(void **state)
     llamatch_engine_stats(&engine, &posted, &unexpected);
     assert_true(0 < posted.indexed);
     assert_int_equal(0, llamatch_engine_verify(&engine));
+    WAIT_UNTIL(stats_of(heater).self_paused); /* the queues exist, and are empty */
     llamatch_engine_fini(&engine);
     llamatch_heater_destroy(heater);
     llamatch_pool_destroy(pool);
+}
+
+/* A pass reads the queues that have entries, however many others there are or have been: counted in
+   lines, and in nodes that it would come across. */
+static void test_many_engines(void **state)
+{
+    enum { ENGINES = 20000 };
+    llamatch_engine_t *engines = calloc(ENGINES, sizeof(*engines));
+    llamatch_peer_t *peers = calloc(ENGINES, sizeof(*peers));
+    llamatch_pool_t *pool = pool_of();
+    llamatch_heater_t *heater = heater_of(pool, 1000, MANY_BYTES);
+    llamatch_config_t config = llamatch_config_default;
+    size_t one_bytes = 0, one_used = 0;
+    uint64_t place, passes;
+
+    (void) state;
+    config.pool = pool;
+    for (int i = 0; i < ENGINES; ++i) {
+        assert_int_equal(LLAMATCH_OK, llamatch_engine_init(&engines[i], &config));
+        llamatch_peer_init(&peers[i]);
+    }
+    for (int round = 0; round < 2; ++round) {
+        assert_int_equal(LLAMATCH_OK,
+                         llamatch_engine_post(&engines[7], &peers[7], 1, &place, &place));
+        wait_for_passes(heater, 2);
+        if (0 == round) { /* the others have never been used */
+            one_bytes = stats_of(heater).bytes_last;
+            one_used = llamatch_pool_used_bytes(pool);
+        }
+        assert_int_equal(one_bytes, stats_of(heater).bytes_last);
+        assert_int_equal(one_used, llamatch_pool_used_bytes(pool));
+        assert_ptr_equal(&place, llamatch_engine_match(&engines[7], &peers[7], 1));
+        for (int i = 0; i < ENGINES; ++i) { /* used, one by one and together */
+            assert_int_equal(LLAMATCH_OK,
+                             llamatch_engine_arrive(&engines[i], &peers[i], 2, &place));
+            if (0 == round) {
+                assert_ptr_equal(&place, llamatch_engine_receive(&engines[i], &peers[i], 2).item);
+            }
+        }
+        for (int i = 0; 1 == round && i < ENGINES; ++i) {
+            assert_ptr_equal(&place, llamatch_engine_receive(&engines[i], NULL, 2).item);
+        }
+        assert_int_equal(0, llamatch_pool_used_bytes(pool));
+        WAIT_UNTIL(stats_of(heater).self_paused);
+    }
+    passes = stats_of(heater).passes;
+    nap(5000);
+    assert_int_equal(passes, stats_of(heater).passes);
+    for (int i = 0; i < ENGINES; ++i) {
+        llamatch_engine_fini(&engines[i]);
+    }
+    llamatch_heater_destroy(heater);
+    llamatch_pool_destroy(pool);
+    free(engines);
+    free(peers);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reads_all_and_not_more),
-        cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_pauses_are_counted),
         cmocka_unit_test(test_pauses_itself),
         cmocka_unit_test(test_pins),
-        cmocka_unit_test(test_removed_regions_are_left),
         cmocka_unit_test(test_long_period),
         cmocka_unit_test(test_asked_in_a_pass),
         cmocka_unit_test(test_begin),
-        cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_fork),
         cmocka_unit_test(test_churn),
         cmocka_unit_test(test_engine),
+        cmocka_unit_test(test_many_engines),
     };
 
     (void) alarm(300); /* something that never came is a failure, too */

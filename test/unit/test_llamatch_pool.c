@@ -254,6 +254,12 @@ static void test_roomy(void **state)
     begin(&f);
     c = class_of(&f, 384, 128);
     assert_true(llamatch_pool_roomy(c));
+    llamatch_pool_pin(f.pool); /* what is in use is to say which queues have entries */
+    assert_false(llamatch_pool_roomy(c));
+    assert_false(llamatch_pool_roomy(class_of(&f, 512, 128)));
+    assert_int_equal(0, llamatch_pool_verify(f.pool));
+    llamatch_pool_unpin(f.pool);
+    assert_true(llamatch_pool_roomy(c));
     for (size_t i = 0; i < N; ++i) {
         nodes[i] = get(c);
         roomy += llamatch_pool_roomy(c);
@@ -310,6 +316,11 @@ static void test_pin(void **state)
     end(&f);
 }
 
+static size_t heated(const llamatch_pool_t *pool, size_t max_bytes)
+{
+    return llamatch_pool_heat(pool, max_bytes, LLAMATCH_HEAT_LOAD, NULL);
+}
+
 static void test_touch_counts(void **state)
 {
     fixture_t f;
@@ -323,22 +334,22 @@ static void test_touch_counts(void **state)
     large = class_of(&f, 1 << 20, 1 << 18);
     cold = class_of(&f, 256, 0);
     llamatch_pool_pin(f.pool);
-    assert_int_equal(0, llamatch_pool_touch(f.pool, SIZE_MAX));
+    assert_int_equal(0, heated(f.pool, SIZE_MAX));
     for (int i = 0; i < 3; ++i) {
         node[i] = get(small);
         (void) get(cold);
     }
-    assert_int_equal(3 * 128, llamatch_pool_touch(f.pool, SIZE_MAX));
+    assert_int_equal(3 * 128, heated(f.pool, SIZE_MAX));
     big = get(large);
-    assert_int_equal(3 * 128 + (1 << 18), llamatch_pool_touch(f.pool, SIZE_MAX));
+    assert_int_equal(3 * 128 + (1 << 18), heated(f.pool, SIZE_MAX));
     assert_int_equal(3 * 128 + (1 << 18),
                      llamatch_pool_heat(f.pool, SIZE_MAX, LLAMATCH_HEAT_LOAD_DEMOTE, NULL));
-    assert_int_equal(1000, llamatch_pool_touch(f.pool, 1000));
-    assert_int_equal(0, llamatch_pool_touch(f.pool, 0));
+    assert_int_equal(1000, heated(f.pool, 1000));
+    assert_int_equal(0, heated(f.pool, 0));
     assert_int_equal(0, llamatch_pool_heat(f.pool, SIZE_MAX, LLAMATCH_HEAT_LOAD, &stop));
     llamatch_pool_put(large, big);
     llamatch_pool_put(small, node[1]);
-    assert_int_equal(2 * 128, llamatch_pool_touch(f.pool, SIZE_MAX));
+    assert_int_equal(2 * 128, heated(f.pool, SIZE_MAX));
     llamatch_pool_unpin(f.pool);
     end(&f);
 }
@@ -489,7 +500,7 @@ static void *heat(void *argument)
     worker_t *worker = argument;
 
     do { /* on a busy machine the others may have ended before this begins */
-        worker->bytes += llamatch_pool_touch(worker->pool, (size_t) 1 << 20);
+        worker->bytes += heated(worker->pool, (size_t) 1 << 20);
     } while (!atomic_load(worker->stop));
     return NULL;
 }
