@@ -305,27 +305,6 @@ mpi_session() {
     done
 }
 
-# All processes that PID started, and those that they started.
-mpi_descendants() {
-    local file line pid child
-    local -A children=()
-    for file in /proc/[0-9]*/stat; do
-        { read -r line <"$file"; } 2>/dev/null || continue
-        pid=${file#/proc/}
-        # shellcheck disable=SC2086
-        set -- "$1" ${line##*) }
-        children[$3]+=" ${pid%/stat}"
-    done
-    for pid in ${children[$1]:-}; do
-        echo "$pid"
-        # shellcheck disable=SC2086
-        for child in ${children[$pid]:-}; do
-            echo "$child"
-            printf '%s\n' ${children[$child]:-}
-        done
-    done
-}
-
 mpi_end_session() {
     local i pids
     kill -TERM "$1" 2>/dev/null # mpirun stops its ranks and removes its files
