@@ -55,7 +55,7 @@ int main(int argc, char **argv)
     OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win));
     report("dynamic", win);
     /* the others have no shared windows to compare with */
-    if (test_inner_is("sm+rdma") || (test_inner_is("ucx") && 0x0401 != test_openmpi())) {
+    if (test_inner_is("sm+rdma") || test_inner_is("sm+ucx") || (test_inner_is("ucx") && 0x0401 != test_openmpi())) {
         OK(MPI_Win_allocate_shared(sizeof(memory), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win));
         report("shared", win);
     }

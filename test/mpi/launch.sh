@@ -6,7 +6,7 @@
 # that end in time and leave nothing behind.
 #
 #   mpi_setup PREFIX|system [COMPONENT_DIR]   sets MPICC MPIRUN MPI_VERSION MPI_SERIES MPI_ENV
-#   mpi_inners LIST                           checks the value of --inner
+#   mpi_inners LIST                           checks the value of --inner, and sets MPI_AUTO to what "auto" is here
 #   mpi_inner_refuses INNER TRANSPORT         prints why Open MPI's own INNER does not run there; nothing: it does
 #   mpi_switches WHAT TRANSPORT RANKS [THREADS]  sets SWITCHES (mpirun arguments) and SWITCH_ENV
 #     WHAT: osc:cached wraps $MPI_INNER (default ucx); osc:inner is the same component alone
@@ -173,16 +173,22 @@ EOF
 }
 
 mpi_inners() {
-    local inner name
+    local inner name text
     for inner in ${1//,/ }; do
         for name in ${inner//+/ }; do
             [[ $name == auto ]] || mpi_has osc "$name" || mpi_die "Open MPI $MPI_VERSION knows no osc:$name (--inner=$inner)"
         done
+        [[ $inner != auto ]] || text=$(env "${MPI_ENV[@]}" "$MPI_INFO" --all --parsable) ||
+            mpi_die "ompi_info of Open MPI $MPI_VERSION fails"
     done
+    # What Open MPI chooses: osc/ucx, unless its parameter file says no (Debian), and osc/sm before it within a node.
+    MPI_AUTO=ucx
+    [[ $'\n'${text:-} != *$'\n'mca:osc:base:param:osc:value:^*([^$'\n'])ucx* ]] || MPI_AUTO=rdma
+    [[ -n ${LOCALITY_NODES:-} ]] || MPI_AUTO=sm+$MPI_AUTO
 }
 
 mpi_inner_refuses() {
-    case $MPI_SERIES,$1,$2 in
+    case $MPI_SERIES,${1/auto/${MPI_AUTO#sm+}},$2 in
     *,*sm*,tcp | *,*sm*,nodes) echo "osc/sm is for processes that share memory" ;;
     4.*,*rdma*,tcp | 4.*,*rdma*,nodes) echo "osc/rdma of Open MPI 4.1 does not run over TCP" ;;
     esac
@@ -191,7 +197,7 @@ mpi_inner_refuses() {
 # Adds the switches that name what osc:cached wraps, or, for osc:inner, the same component alone.
 mpi_inner_switches() {
     local inner=${MPI_INNER:-ucx} name
-    SWITCH_ENV+=("LOCALITY_TEST_INNER=$inner")
+    SWITCH_ENV+=("LOCALITY_TEST_INNER=${inner/auto/${MPI_AUTO:-}}")
     [[ -z ${LOCALITY_NODES:-} ]] || SWITCHES+=(-x LOCALITY_TEST_INNER) # elsewhere processes inherit it
     if [[ $1 == osc:cached ]]; then
         SWITCHES+=(--mca osc cached --mca osc_cached_inner "${inner//+/,}")
