@@ -44,6 +44,8 @@
 
 static opal_mutex_t lock = OPAL_MUTEX_STATIC_INIT;
 static llamatch_heater_t *heater; /* NULL: none */
+static llamatch_hot_t hot;
+llamatch_hot_t *mca_pml_llamatch_hot;
 static int num_pauses;
 
 /* --- where ---------------------------------------------------------------------------------- */
@@ -190,7 +192,8 @@ void mca_pml_llamatch_heater_start(void)
         .max_bytes = (size_t) mca_pml_llamatch_tuning.heater_max_bytes,
         .begin = llamatch_cores_bind,
         .context = &place,
-        .pool = mca_pml_llamatch_pool};
+        .pool = mca_pml_llamatch_pool,
+        .hot = &hot};
     llamatch_heater_t *started = NULL;
 
     if (LLAMATCH_HEATER_OFF == mca_pml_llamatch_tuning.heater) {
@@ -211,6 +214,7 @@ void mca_pml_llamatch_heater_start(void)
         stay_off("The system gave no thread for it, or did not bind the thread.");
         return;
     }
+    mca_pml_llamatch_hot = &hot;
     opal_mutex_lock(&lock);
     if (0 < num_pauses) {
         llamatch_heater_pause(started);
@@ -227,6 +231,7 @@ void mca_pml_llamatch_heater_stop(void)
     stopped = heater;
     heater = NULL;
     opal_mutex_unlock(&lock);
+    mca_pml_llamatch_hot = NULL;
     llamatch_heater_destroy(stopped);
 }
 

@@ -59,6 +59,7 @@ static inline void custom_match_prq_init(custom_match_prq *prq)
     config.kind = (llamatch_kind_t) mca_pml_llamatch_tuning.engine;
     config.find = mca_pml_llamatch_find;
     config.moved = custom_match_prq_moved;
+    config.hot = mca_pml_llamatch_hot;
     prq->pauses_heater = false;
     prq->ready = (LLAMATCH_OK == llamatch_engine_init(&prq->engine, &config));
 }

@@ -34,6 +34,9 @@ extern mca_pml_llamatch_tuning_t mca_pml_llamatch_tuning;
 extern llamatch_pool_t *mca_pml_llamatch_pool;
 extern llamatch_find_fn_t mca_pml_llamatch_find;
 
+/** What else the heater heats; NULL: there is none (pml_llamatch_heater.c). */
+extern llamatch_hot_t *mca_pml_llamatch_hot;
+
 /**
  * First thing in the component's register function: refuses to be loaded into another release of
  * Open MPI, then registers our parameters and performance variables.

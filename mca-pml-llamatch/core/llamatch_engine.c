@@ -35,7 +35,7 @@ const char *const llamatch_kind_names[LLAMATCH_NUM_KINDS] = {"auto", "lla", "has
 #define SHALLOW 6
 
 const llamatch_config_t llamatch_config_default = {
-    NULL, LLAMATCH_ENTRIES_DEFAULT, LLAMATCH_AUTO, NULL, NULL, LLAMATCH_DENSE_MAX,
+    NULL, LLAMATCH_ENTRIES_DEFAULT, LLAMATCH_AUTO, NULL, NULL, LLAMATCH_DENSE_MAX, NULL,
 };
 
 static uint32_t smaller(uint32_t a, uint32_t b)
@@ -70,6 +70,7 @@ int llamatch_engine_init(llamatch_engine_t *engine, const llamatch_config_t *con
     }
     engine->index_above = config->index_above;
     engine->entries = config->entries;
+    engine->hot = config->hot;
     llamatch_lane_init(&engine->wild);
     llamatch_engine_set_kind(engine, config->kind);
     return LLAMATCH_OK;
@@ -232,6 +233,19 @@ void llamatch_engine_enter_ring(llamatch_engine_t *engine, llamatch_peer_t *peer
     ring_insert(engine, peer);
 }
 
+/* A lane has its first entry: messages will come. With a heater, lanes that are emptied keep no
+ * array, so each first entry comes along here. */
+static inline void heed(llamatch_engine_t *engine, const llamatch_lane_t *lane,
+                        const llamatch_peer_t *peer)
+{
+    if (NULL != engine->hot && 1 == lane->count) {
+        llamatch_hot_add(engine->hot, engine);
+        if (NULL != peer) {
+            llamatch_hot_add(engine->hot, peer);
+        }
+    }
+}
+
 /* An entry was appended: does the queue have an index, or want one? */
 static void appended(llamatch_engine_t *engine, llamatch_queue_t *queue,
                      const llamatch_shape_t *shape, llamatch_counts_t *counts, int32_t tag,
@@ -262,6 +276,7 @@ int llamatch_engine_post_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, 
     if (NULL != peer) {
         know_peer(engine, peer);
     }
+    heed(engine, lane, peer);
     appended(engine, &lane->queue, shape, &engine->posted, tag, pos);
     return LLAMATCH_OK;
 }
@@ -604,6 +619,7 @@ int llamatch_engine_arrive_rest(llamatch_engine_t *engine, llamatch_peer_t *peer
     ++engine->next_arrival;
     llamatch_lengthen(&engine->num_unexpected, &engine->most_unexpected);
     know_peer(engine, peer);
+    heed(engine, lane, peer);
     if (1 == lane->count && peer != peer->ring_next) {
         llamatch_engine_enter_ring(engine, peer);
     }

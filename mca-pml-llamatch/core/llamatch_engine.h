@@ -143,6 +143,7 @@ typedef struct llamatch_engine {
     llamatch_kind_t kind;
     uint32_t index_above; /**< entries from which on a queue may have an index */
     uint32_t entries;
+    llamatch_hot_t *hot;
 } llamatch_engine_t;
 
 /** How to make an engine. Zero is not a default: start from llamatch_config_default. */
@@ -153,6 +154,7 @@ typedef struct llamatch_config {
     llamatch_find_fn_t find;   /**< NULL: the best one of this CPU */
     llamatch_moved_fn_t moved; /**< told when a posted receive's place has changed; may be NULL */
     uint32_t index_above;      /**< AUTO: entries above which a queue may get an index */
+    llamatch_hot_t *hot;       /**< told what a search touches first; NULL: there is no heater */
 } llamatch_config_t;
 
 extern const llamatch_config_t llamatch_config_default;

@@ -67,10 +67,12 @@ static bool must_leave(const llamatch_heater_t *heater)
 
 static void pass(llamatch_heater_t *heater)
 {
+    const llamatch_heater_config_t *config = &heater->config;
     uint64_t begin = now_ns(), ns;
-    size_t done = llamatch_pool_heat(heater->config.pool, heater->config.max_bytes,
-                                     heater->config.how, &heater->interrupt);
+    size_t done = (NULL == config->hot) ? 0 : llamatch_hot_touch(config->hot, config->max_bytes);
 
+    done +=
+        llamatch_pool_heat(config->pool, config->max_bytes - done, config->how, &heater->interrupt);
     ns = now_ns() - begin;
     STORE(heater->bytes_last, done);
     STORE(heater->bytes_total, LOAD(heater->bytes_total) + done);
@@ -108,8 +110,11 @@ static void heat_until_stopped(llamatch_heater_t *heater)
             (void) pthread_mutex_unlock(&heater->mutex);
             pass(heater);
             (void) pthread_mutex_lock(&heater->mutex);
-        } else if (sleep < LLAMATCH_HEATER_NAP_NS) {
-            sleep = LLAMATCH_HEATER_NAP_NS;
+        } else {
+            if (NULL != heater->config.hot) {
+                llamatch_hot_clear(heater->config.hot);
+            }
+            sleep = (sleep < LLAMATCH_HEATER_NAP_NS) ? LLAMATCH_HEATER_NAP_NS : sleep;
         }
         sleep_ns(heater, sleep);
     }

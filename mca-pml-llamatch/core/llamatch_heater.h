@@ -11,7 +11,9 @@
  * (ICPP 2018): between two searches the application's own data pushes the matching queues out of
  * the caches; a thread on a core that shares a cache reads one word of each of their lines, sleeps
  * for a period, and repeats. What is heated: the key lines of all nodes in use of an arena
- * (llamatch_pool.h). Where the thread runs is the caller's choice (llamatch_cores.h).
+ * (llamatch_pool.h), and before them what a search touches first, the engines and peers that these
+ * nodes belong to (llamatch_touch.h). Where the thread runs is the caller's choice
+ * (llamatch_cores.h).
  *
  * What the paper calls the challenges, and what is done about them:
  *  - Memory that goes away. The arena is pinned as long as it has a heater.
@@ -50,6 +52,7 @@ typedef struct llamatch_heater llamatch_heater_t;
 /** What a heater is made of. */
 typedef struct llamatch_heater_config {
     llamatch_pool_t *pool; /**< what is heated; it outlives the heater */
+    llamatch_hot_t *hot;   /**< and this; forgotten whenever all queues are empty; may be NULL */
     uint64_t period_ns;    /**< sleep between two passes */
     size_t max_bytes;      /**< touched in one pass at most */
     llamatch_heat_t how;

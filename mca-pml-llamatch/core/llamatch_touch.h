@@ -82,4 +82,50 @@ static inline size_t llamatch_touch(const void *address, size_t bytes, llamatch_
     return done;
 }
 
+/**
+ * What a search touches before it comes to an array: structures of communicators and peers that are
+ * not the arena's and may be freed at any time, so they are prefetched. That never faults, whatever
+ * became of the address, and needs no lock on either side. A table of fixed size: of two addresses
+ * with the same slot the later one counts, so what a pass can cost is bounded.
+ */
+#define LLAMATCH_HOT_SLOTS 256
+#define LLAMATCH_HOT_BYTES \
+    ((size_t) 5 * LLAMATCH_LINE) /* of each: a peer, or what matching reads of an engine */
+
+typedef struct llamatch_hot {
+    _Atomic uintptr_t slots[LLAMATCH_HOT_SLOTS]; /**< 0: none */
+} llamatch_hot_t;
+
+static inline void llamatch_hot_add(llamatch_hot_t *hot, const void *address)
+{
+    uint64_t hash = (uint64_t) (uintptr_t) address * UINT64_C(0x9e3779b97f4a7c15);
+
+    atomic_store_explicit(&hot->slots[hash >> 56], (uintptr_t) address, memory_order_relaxed);
+}
+
+/** Forget all. Who adds one at the same time may lose it. */
+static inline void llamatch_hot_clear(llamatch_hot_t *hot)
+{
+    for (size_t i = 0; i < LLAMATCH_HOT_SLOTS; ++i) {
+        atomic_store_explicit(&hot->slots[i], 0, memory_order_relaxed);
+    }
+}
+
+/** @return bytes touched, at most @p max_bytes */
+static inline size_t llamatch_hot_touch(llamatch_hot_t *hot, size_t max_bytes)
+{
+    size_t done = 0;
+
+    for (size_t i = 0; i < LLAMATCH_HOT_SLOTS && LLAMATCH_HOT_BYTES <= max_bytes - done; ++i) {
+        const char *address =
+            (const char *) atomic_load_explicit(&hot->slots[i], memory_order_relaxed);
+
+        for (size_t at = 0; NULL != address && at < LLAMATCH_HOT_BYTES; at += LLAMATCH_LINE) {
+            __builtin_prefetch(address + at);
+        }
+        done += (NULL != address) ? LLAMATCH_HOT_BYTES : 0;
+    }
+    return done;
+}
+
 #endif /* LLAMATCH_TOUCH_H */

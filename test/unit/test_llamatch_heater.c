@@ -4,7 +4,7 @@
  */
 /* llamatch_heater: what it reads, its pauses, fork, failures, and churn in several threads for the
  * sanitizers. */
-#define _DEFAULT_SOURCE 1
+#define _DEFAULT_SOURCE 1 /* MAP_ANONYMOUS */
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,6 +20,7 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -364,6 +365,7 @@ static void test_fork(void **state)
 typedef struct {
     llamatch_heater_t *heater;
     llamatch_pool_t *pool;
+    llamatch_hot_t *hot;
     uint64_t seed;
     atomic_size_t *wrong;
 } churn_t;
@@ -417,6 +419,7 @@ static void *churn_engines(void *argument)
     uint64_t random = churn->seed, places[RECEIVES];
 
     config.pool = churn->pool;
+    config.hot = churn->hot;
     for (int round = 0; round < ROUNDS; ++round) {
         llamatch_peer_t *peers = malloc(PEERS * sizeof(*peers));
         llamatch_engine_t *engine = malloc(sizeof(*engine));
@@ -467,8 +470,10 @@ static void test_churn(void **state)
 {
     void *(*const roles[])(void *) = {churn_nodes, churn_engines, churn_engines, churn_controls};
     enum { ROLES = sizeof(roles) / sizeof(roles[0]) };
+    static llamatch_hot_t hot;
     llamatch_pool_t *pool = pool_of();
-    llamatch_heater_t *heater = heater_of(pool, 0, 1 << 22);
+    llamatch_heater_config_t config = {.pool = pool, .hot = &hot, .max_bytes = 1 << 22};
+    llamatch_heater_t *heater;
     atomic_size_t wrong = 0;
     pthread_t threads[ROLES];
     churn_t churn[ROLES];
@@ -476,9 +481,10 @@ static void test_churn(void **state)
     void *node = llamatch_pool_get(c);
 
     (void) state;
+    assert_int_equal(LLAMATCH_OK, llamatch_heater_create(&config, NULL, &heater));
     wait_for_passes(heater, 1); /* it is at work */
     for (size_t i = 0; i < ROLES; ++i) {
-        churn[i] = (churn_t){heater, pool, test_seed(5) + i, &wrong};
+        churn[i] = (churn_t){heater, pool, &hot, test_seed(5) + i, &wrong};
         assert_int_equal(0, pthread_create(&threads[i], NULL, roles[i], &churn[i]));
     }
     for (size_t i = 0; i < ROLES; ++i) {
@@ -528,6 +534,57 @@ static void test_engine(void **state)
     assert_int_equal(0, llamatch_engine_verify(&engine));
     WAIT_UNTIL(stats_of(heater).self_paused); /* the queues exist, and are empty */
     llamatch_engine_fini(&engine);
+    llamatch_heater_destroy(heater);
+    llamatch_pool_destroy(pool);
+}
+
+/* Engine and peers of queues with entries are heated as well, until all queues are empty; also when
+   they are gone without a word. */
+static void test_engine_and_peers(void **state)
+{
+    static llamatch_hot_t hot, expected; /* two addresses may have the same slot */
+    enum { PEERS = 3, BYTES = 1 << 20 };
+    char *memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    llamatch_engine_t *engine = (llamatch_engine_t *) memory;
+    llamatch_peer_t *peers = (llamatch_peer_t *) (memory + BYTES / 2);
+    llamatch_pool_t *pool = pool_of();
+    llamatch_pool_class_t *c = llamatch_pool_class(pool, 384, 128);
+    llamatch_heater_config_t heating = {
+        .pool = pool, .hot = &hot, .period_ns = 1000, .max_bytes = MANY_BYTES};
+    llamatch_config_t config = llamatch_config_default;
+    llamatch_heater_t *heater;
+    uint64_t place;
+    size_t lines;
+    void *node;
+
+    (void) state;
+    assert_ptr_not_equal(MAP_FAILED, memory);
+    config.pool = pool;
+    config.hot = &hot;
+    assert_int_equal(LLAMATCH_OK, llamatch_heater_create(&heating, NULL, &heater));
+    assert_int_equal(LLAMATCH_OK, llamatch_engine_init(engine, &config));
+    assert_int_equal(LLAMATCH_OK, llamatch_engine_post(engine, NULL, 1, &place, &place));
+    wait_for_passes(heater, 2);
+    lines = stats_of(heater).bytes_last - LLAMATCH_HOT_BYTES; /* those of one small array */
+    assert_int_equal(lines, llamatch_pool_heat(pool, MANY_BYTES, LLAMATCH_HEAT_LOAD, NULL));
+    llamatch_hot_add(&expected, engine);
+    for (int i = 0; i < PEERS; ++i) {
+        llamatch_peer_init(&peers[i]);
+        assert_int_equal(LLAMATCH_OK, llamatch_engine_arrive(engine, &peers[i], 2, &place));
+        assert_int_equal(LLAMATCH_OK, llamatch_engine_arrive(engine, &peers[i], 2, &place));
+        llamatch_hot_add(&expected, &peers[i]);
+    }
+    wait_for_passes(heater, 2);
+    assert_int_equal((1 + PEERS) * lines + llamatch_hot_touch(&expected, MANY_BYTES),
+                     stats_of(heater).bytes_last);
+    assert_int_equal(LLAMATCH_HOT_BYTES, llamatch_hot_touch(&hot, 2 * LLAMATCH_HOT_BYTES - 1));
+    node = llamatch_pool_get(c); /* something else waits */
+    llamatch_engine_fini(engine);
+    assert_int_equal(0, munmap(memory, BYTES));
+    wait_for_passes(heater, 2);
+    assert_int_equal(128 + llamatch_hot_touch(&expected, MANY_BYTES), stats_of(heater).bytes_last);
+    llamatch_pool_put(c, node);
+    WAIT_UNTIL(0 == llamatch_hot_touch(&hot, MANY_BYTES));
     llamatch_heater_destroy(heater);
     llamatch_pool_destroy(pool);
 }
@@ -600,6 +657,7 @@ int main(void)
         cmocka_unit_test(test_fork),
         cmocka_unit_test(test_churn),
         cmocka_unit_test(test_engine),
+        cmocka_unit_test(test_engine_and_peers),
         cmocka_unit_test(test_many_engines),
     };
 
