@@ -81,7 +81,7 @@ mpi_setup() {
         mpi_component_path "$components"
         MPI_ENV+=("${COMPONENT_ENV[@]}")
     fi
-    MPI_WHERE=$where MPI_COMPONENTS=$components MPI_NETEM=''
+    MPI_WHERE=$where MPI_COMPONENTS=$components MPI_NETEM='' MPI_AUTO=''
     [[ -z ${LOCALITY_NODES:-} ]] || mpi_need_spread
 }
 
@@ -178,13 +178,14 @@ mpi_inners() {
         for name in ${inner//+/ }; do
             [[ $name == auto ]] || mpi_has osc "$name" || mpi_die "Open MPI $MPI_VERSION knows no osc:$name (--inner=$inner)"
         done
-        [[ $inner != auto ]] || text=$(env "${MPI_ENV[@]}" "$MPI_INFO" --all --parsable) ||
+        [[ $inner == auto ]] || continue
+        text=$(env "${MPI_ENV[@]}" "$MPI_INFO" --all --parsable) ||
             mpi_die "ompi_info of Open MPI $MPI_VERSION fails"
+        # What Open MPI chooses: osc/ucx, unless its parameter file says no (Debian), and osc/sm before it within a node.
+        MPI_AUTO=ucx
+        [[ $'\n'$text != *$'\n'mca:osc:base:param:osc:value:^*([^$'\n'])ucx* ]] || MPI_AUTO=rdma
+        [[ -n ${LOCALITY_NODES:-} ]] || MPI_AUTO=sm+$MPI_AUTO
     done
-    # What Open MPI chooses: osc/ucx, unless its parameter file says no (Debian), and osc/sm before it within a node.
-    MPI_AUTO=ucx
-    [[ $'\n'${text:-} != *$'\n'mca:osc:base:param:osc:value:^*([^$'\n'])ucx* ]] || MPI_AUTO=rdma
-    [[ -n ${LOCALITY_NODES:-} ]] || MPI_AUTO=sm+$MPI_AUTO
 }
 
 mpi_inner_refuses() {
@@ -197,7 +198,7 @@ mpi_inner_refuses() {
 # Adds the switches that name what osc:cached wraps, or, for osc:inner, the same component alone.
 mpi_inner_switches() {
     local inner=${MPI_INNER:-ucx} name
-    SWITCH_ENV+=("LOCALITY_TEST_INNER=${inner/auto/${MPI_AUTO:-}}")
+    SWITCH_ENV+=("LOCALITY_TEST_INNER=${inner/auto/$MPI_AUTO}")
     [[ -z ${LOCALITY_NODES:-} ]] || SWITCHES+=(-x LOCALITY_TEST_INNER) # elsewhere processes inherit it
     if [[ $1 == osc:cached ]]; then
         SWITCHES+=(--mca osc cached --mca osc_cached_inner "${inner//+/,}")
