@@ -233,12 +233,10 @@ void llamatch_engine_enter_ring(llamatch_engine_t *engine, llamatch_peer_t *peer
     ring_insert(engine, peer);
 }
 
-/* A lane has its first entry: messages will come. With a heater, lanes that are emptied keep no
- * array, so each first entry comes along here. */
-static inline void heed(llamatch_engine_t *engine, const llamatch_lane_t *lane,
-                        const llamatch_peer_t *peer)
+/* A lane may have got an array: with a heater, it keeps none when it is emptied. */
+static inline void heed(llamatch_engine_t *engine, const llamatch_peer_t *peer)
 {
-    if (NULL != engine->hot && 1 == lane->count) {
+    if (NULL != engine->hot) {
         llamatch_hot_add(engine->hot, engine);
         if (NULL != peer) {
             llamatch_hot_add(engine->hot, peer);
@@ -276,7 +274,7 @@ int llamatch_engine_post_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, 
     if (NULL != peer) {
         know_peer(engine, peer);
     }
-    heed(engine, lane, peer);
+    heed(engine, peer);
     appended(engine, &lane->queue, shape, &engine->posted, tag, pos);
     return LLAMATCH_OK;
 }
@@ -619,7 +617,7 @@ int llamatch_engine_arrive_rest(llamatch_engine_t *engine, llamatch_peer_t *peer
     ++engine->next_arrival;
     llamatch_lengthen(&engine->num_unexpected, &engine->most_unexpected);
     know_peer(engine, peer);
-    heed(engine, lane, peer);
+    heed(engine, peer);
     if (1 == lane->count && peer != peer->ring_next) {
         llamatch_engine_enter_ring(engine, peer);
     }

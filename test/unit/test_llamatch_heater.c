@@ -538,6 +538,17 @@ static void test_engine(void **state)
     llamatch_pool_destroy(pool);
 }
 
+/* As many as need an array. */
+enum { SOME = 12 };
+
+static void post_some(llamatch_engine_t *engine, llamatch_peer_t *peer, uint64_t places[SOME])
+{
+    for (int i = 0; i < SOME; ++i) {
+        assert_int_equal(LLAMATCH_OK,
+                         llamatch_engine_post(engine, peer, i, &places[i], &places[i]));
+    }
+}
+
 /* Engine and peers of queues with entries are heated as well, until all queues are empty; also when
    they are gone without a word. */
 static void test_engine_and_peers(void **state)
@@ -553,7 +564,7 @@ static void test_engine_and_peers(void **state)
         .pool = pool, .hot = &hot, .period_ns = 1000, .max_bytes = MANY_BYTES};
     llamatch_config_t config = llamatch_config_default;
     llamatch_heater_t *heater;
-    uint64_t place;
+    uint64_t places[SOME];
     size_t lines;
     void *node;
 
@@ -563,15 +574,14 @@ static void test_engine_and_peers(void **state)
     config.hot = &hot;
     assert_int_equal(LLAMATCH_OK, llamatch_heater_create(&heating, NULL, &heater));
     assert_int_equal(LLAMATCH_OK, llamatch_engine_init(engine, &config));
-    assert_int_equal(LLAMATCH_OK, llamatch_engine_post(engine, NULL, 1, &place, &place));
+    post_some(engine, NULL, places);
     wait_for_passes(heater, 2);
-    lines = stats_of(heater).bytes_last - LLAMATCH_HOT_BYTES; /* those of one small array */
+    lines = stats_of(heater).bytes_last - LLAMATCH_HOT_BYTES; /* those of the arrays of one queue */
     assert_int_equal(lines, llamatch_pool_heat(pool, MANY_BYTES, LLAMATCH_HEAT_LOAD, NULL));
     llamatch_hot_add(&expected, engine);
     for (int i = 0; i < PEERS; ++i) {
         llamatch_peer_init(&peers[i]);
-        assert_int_equal(LLAMATCH_OK, llamatch_engine_arrive(engine, &peers[i], 2, &place));
-        assert_int_equal(LLAMATCH_OK, llamatch_engine_arrive(engine, &peers[i], 2, &place));
+        post_some(engine, &peers[i], places);
         llamatch_hot_add(&expected, &peers[i]);
     }
     wait_for_passes(heater, 2);
@@ -600,7 +610,7 @@ static void test_many_engines(void **state)
     llamatch_heater_t *heater = heater_of(pool, 1000, MANY_BYTES);
     llamatch_config_t config = llamatch_config_default;
     size_t one_bytes = 0, one_used = 0;
-    uint64_t place, passes;
+    uint64_t places[SOME], passes;
 
     (void) state;
     config.pool = pool;
@@ -609,8 +619,7 @@ static void test_many_engines(void **state)
         llamatch_peer_init(&peers[i]);
     }
     for (int round = 0; round < 2; ++round) {
-        assert_int_equal(LLAMATCH_OK,
-                         llamatch_engine_post(&engines[7], &peers[7], 1, &place, &place));
+        post_some(&engines[7], &peers[7], places);
         wait_for_passes(heater, 2);
         if (0 == round) { /* the others have never been used */
             one_bytes = stats_of(heater).bytes_last;
@@ -618,16 +627,21 @@ static void test_many_engines(void **state)
         }
         assert_int_equal(one_bytes, stats_of(heater).bytes_last);
         assert_int_equal(one_used, llamatch_pool_used_bytes(pool));
-        assert_ptr_equal(&place, llamatch_engine_match(&engines[7], &peers[7], 1));
+        for (int i = SOME - 1; 0 <= i; --i) {
+            assert_ptr_equal(&places[i], llamatch_engine_match(&engines[7], &peers[7], i));
+        }
         for (int i = 0; i < ENGINES; ++i) { /* used, one by one and together */
-            assert_int_equal(LLAMATCH_OK,
-                             llamatch_engine_arrive(&engines[i], &peers[i], 2, &place));
-            if (0 == round) {
-                assert_ptr_equal(&place, llamatch_engine_receive(&engines[i], &peers[i], 2).item);
+            for (int m = 0; m < SOME; ++m) {
+                (void) llamatch_engine_arrive(&engines[i], &peers[i], m, places);
+            }
+            for (int m = 0; 0 == round && m < SOME; ++m) {
+                assert_ptr_equal(places, llamatch_engine_receive(&engines[i], &peers[i], m).item);
             }
         }
         for (int i = 0; 1 == round && i < ENGINES; ++i) {
-            assert_ptr_equal(&place, llamatch_engine_receive(&engines[i], NULL, 2).item);
+            for (int m = SOME - 1; 0 <= m; --m) {
+                assert_ptr_equal(places, llamatch_engine_receive(&engines[i], NULL, m).item);
+            }
         }
         assert_int_equal(0, llamatch_pool_used_bytes(pool));
         WAIT_UNTIL(stats_of(heater).self_paused);
