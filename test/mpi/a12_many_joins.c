@@ -37,6 +37,9 @@ int main(int argc, char **argv)
     MPI_Win win;
 
     test_init(&argc, &argv);
+    if (test_inner_is("pt2pt") && !test_over_tcp()) {
+        test_skip("osc/pt2pt waits for ever over shared memory: too many gets outstanding");
+    }
     win = test_win_make(NULL, WORDS * sizeof(int), sizeof(int), &base);
     counters_open(&c, &win);
     for (int i = 0; i < WORDS; ++i) {

@@ -1,7 +1,7 @@
 /* N1: random reads of far more data than the cache has room for. A sample of them would fit, and
  * all of it would be reused; that is no reason to look up all gets.
  *
- * test: for=osc-cached ranks=2 transport=shm alone=yes mca="osc_cached_memory=4M osc_cached_bypass_below=0"
+ * test: for=osc-cached transport=shm alone=1 mca="osc_cached_memory=4M osc_cached_bypass_below=0"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

@@ -1,7 +1,7 @@
 /* N1: where nothing is reused and a get is not slow, hardly a get is looked up after the first
  * 10,000; when the program begins to reuse its data, the cache comes back.
  *
- * test: for=osc-cached ranks=2 transport=shm alone=yes mca="osc_cached_mode=always osc_cached_bypass_below=0"
+ * test: for=osc-cached transport=shm alone=1 mca="osc_cached_mode=always osc_cached_bypass_below=0"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

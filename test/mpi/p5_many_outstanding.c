@@ -17,6 +17,9 @@ int main(int argc, char **argv)
     MPI_Win win;
 
     test_init(&argc, &argv);
+    if (test_inner_is("pt2pt") && !test_over_tcp()) {
+        test_skip("osc/pt2pt waits for ever over shared memory: too many gets outstanding");
+    }
     win = test_win_make(NULL, N * sizeof(int), sizeof(int), &base);
     for (int i = 0; i < N; ++i) {
         base[i] = 7 * i + test_rank;
