@@ -57,8 +57,16 @@ function rounds_of(key, who, base, op,    r, list, x, y) {
     return list
 }
 
-# How the time per message grows when the queue doubles, and the time of a probe with the communicator.
-function derive(who, round,    kinds, k, n, before, after, most, growth, small, large) {
+# The same measure of two cases: a ratio of its own.
+function compare(large, small, at, name, who, round) {
+    if ((small, who, round) in value && (large, who, round) in value) {
+        add(at, name, "x", who, round, value[large, who, round] / value[small, who, round])
+    }
+}
+
+# How the time per message grows when the queue doubles or with the number of peers, and the time of a probe with the
+# communicator.
+function derive(who, round,    kinds, k, n, before, after, most, growth) {
     split("posted unexpected", kinds, " ")
     for (k = 1; k <= 2; ++k) {
         before = "drain" OFS kinds[k] ", "
@@ -75,11 +83,13 @@ function derive(who, round,    kinds, k, n, before, after, most, growth, small, 
         add(before "16 to 8192" OFS 1, "growth per doubling", "x", who, round, growth)
         add(before "16 to 8192" OFS 1, "greatest growth", "x", who, round, most)
     }
-    small = "probe" OFS "2 ranks" OFS 0 OFS "MPI_Iprobe"
-    large = "probe" OFS "64 ranks" OFS 0 OFS "MPI_Iprobe"
-    if ((small, who, round) in value && (large, who, round) in value) {
-        add("probe" OFS "all sizes" OFS 0, "64 ranks/2 ranks", "x", who, round,
-            value[large, who, round] / value[small, who, round])
+    compare("probe" OFS "64 ranks" OFS 0 OFS "MPI_Iprobe", "probe" OFS "2 ranks" OFS 0 OFS "MPI_Iprobe",
+        "probe" OFS "all sizes" OFS 0, "64 ranks/2 ranks", who, round)
+    n = split("post + match|arrive + receive|arrive + any source", kinds, "|")
+    for (k = 1; k <= n; ++k) {
+        before = "engine" OFS kinds[k] ", "
+        after = OFS 0 OFS "per message"
+        compare(before 65536 after, before 16 after, before "all" OFS 0, "65536 peers/16 peers", who, round)
     }
 }
 
@@ -96,7 +106,7 @@ NF >= 8 {
     add($3 OFS $4 OFS $5, $6, $7, $2, $1 + 0, $8)
 }
 END {
-    bases = split("ob1 clone ucx heater-off", base, " ")
+    bases = split("ob1 clone ucx heater-off scalar", base, " ")
     for (s = 1; s <= subjects; ++s) {
         for (r = 1; r <= rounds; ++r) derive(subject[s], r)
     }

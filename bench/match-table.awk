@@ -7,14 +7,14 @@
 #   awk -F'\t' -f match-table.awk results.tsv
 
 function number(x) {
-    return x < 10 ? sprintf("%.2f", x) : x < 100 ? sprintf("%.1f", x) : sprintf("%.0f", x)
+    return x > 0 && x < 0.1 ? sprintf("%.2g", x) : x < 10 ? sprintf("%.2f", x) : x < 100 ? sprintf("%.1f", x) : sprintf("%.0f", x)
 }
 
 function title(benchmark,    c) {
-    printf "\n%-30s %8s %-25s", benchmark, "bytes", ""
+    printf "\n%-36s %8s %-25s", benchmark, "bytes", ""
     for (c = 1; c <= columns; ++c) {
         if ((benchmark, name[c]) in used) {
-            printf " %13s", name[c] (name[c] ~ /^(ob1|heater-off)$/ && benchmark != "instructions" ? ", ns" : "")
+            printf " %13s", name[c] (name[c] ~ /^(ob1|heater-off|scalar)$/ && benchmark !~ /^(instructions|memory)$/ ? ", ns" : "")
         }
     }
     print ""
@@ -33,25 +33,25 @@ NR == 1 { next }
     used[$3, $2] = 1
     ++verdicts[$13]
     if ($13 ~ /missed/) {
-        missed[++misses] = sprintf("  %-6s %-12s %-28s %8s B  %-24s %8s [%s, %s]  target %s%s", $2, $3, $4, $5, $6, number($8),
+        missed[++misses] = sprintf("  %-6s %-12s %-34s %8s B  %-24s %8s [%s, %s]  target %s%s", $2, $3, $4, $5, $6, number($8),
             number($9), number($10), $12, ($13 ~ /\?/ ? "  (inside of the interval)" : ""))
     }
     quantity = $6
-    ratio = sub(/^(ob1|heater-off)\/x /, "", quantity)
+    ratio = sub(/^(ob1|heater-off|scalar)\/x /, "", quantity)
     if (quantity ~ /\/x |^x - /) next
     row = $3 "\t" $4 "\t" $5 "\t" quantity
     if (!(row in seen)) {
         seen[row] = 1
         rows[++count] = row
     }
-    if (ratio || $2 == "ob1" || $2 == "heater-off") text[row, $2] = number($8)
+    if (ratio || $2 ~ /^(ob1|heater-off|scalar)$/) text[row, $2] = number($8)
     else if (!((row, $2) in text)) text[row, $2] = number($8) ($7 == "ns" ? " ns" : "")
 }
 END {
     for (i = 1; i <= count; ++i) {
         split(rows[i], part, "\t")
         if (part[1] != last) title(last = part[1])
-        printf "  %-28s %8s %-25s", part[2], part[3], part[4]
+        printf "  %-34s %8s %-25s", part[2], part[3], part[4]
         for (c = 1; c <= columns; ++c) {
             if ((part[1], name[c]) in used) printf " %13s", text[rows[i], name[c]]
         }

@@ -19,6 +19,14 @@
 
 #include "micro.h"
 
+#if defined(__has_include) && __has_include(<valgrind/callgrind.h>)
+#include <valgrind/callgrind.h>
+#else /* not to be counted */
+#define RUNNING_ON_VALGRIND 0
+#define CALLGRIND_ZERO_STATS
+#define CALLGRIND_DUMP_STATS_AT(label)
+#endif
+
 static MPI_Comm match_comm;  /* what is measured */
 static MPI_Comm match_other; /* tokens */
 static int match_size;
@@ -188,6 +196,15 @@ MICRO_UNUSED static void match_print(const char *benchmark, const char *what, si
     fflush(stdout);
 }
 
+/* Under callgrind: what was executed since CALLGRIND_ZERO_STATS, for bench/match to read. */
+MICRO_UNUSED static void match_counted(const char *what, double operations)
+{
+    char label[128];
+
+    snprintf(label, sizeof(label), "%s|%.0f", what, operations);
+    CALLGRIND_DUMP_STATS_AT(label);
+}
+
 static double match_batch(match_iterations_fn run, void *context, long n)
 {
     if (match_size > 1) {
@@ -196,27 +213,25 @@ static double match_batch(match_iterations_fn run, void *context, long n)
     return run(context, n);
 }
 
-/*
- * Rank 0 finds out how many iterations are a batch (with the cache cleared: one), both run them,
- * and rank 0 prints the ns per operation. After --ms=MILLISECONDS of a case,
- * five batches are enough.
- */
-MICRO_UNUSED static void match_measure(const char *benchmark, const char *what, size_t bytes,
-                                       const char *quantity, match_iterations_fn run, void *context,
-                                       bool one_each, double operations)
+/* Rank 0 under callgrind: the instructions of some iterations, after as many that warmed up. */
+static void match_count(const char *what, match_iterations_fn run, void *context, double operations)
+{
+    long n = 1 + (long) (1000 / operations);
+
+    (void) match_batch(run, context, n);
+    CALLGRIND_ZERO_STATS;
+    (void) match_batch(run, context, n);
+    match_counted(what, (double) n * operations);
+}
+
+/* Rank 0 finds out how many iterations are a batch (with the cache cleared: one), and runs some
+ * batches, after --ms=MILLISECONDS five. @return how many */
+static long match_time(double *ns, match_iterations_fn run, void *context, bool one_each,
+                       double operations)
 {
     long most = micro_number("batches", 31), n = 1, batches = 0;
-    double ns[MATCH_MOST], end;
+    double end;
 
-    if (1 < micro_rank) {
-        return;
-    }
-    if (1 == micro_rank) {
-        while (0 < (n = match_hear(0))) {
-            (void) run(context, n);
-        }
-        return;
-    }
     /* The fastest of some, because the first one warms up, and any one can be disturbed. */
     for (;;) {
         double fastest = match_batch(run, context, n);
@@ -233,10 +248,34 @@ MICRO_UNUSED static void match_measure(const char *benchmark, const char *what, 
            && (batches < MATCH_LEAST || micro_now_ns() < end)) {
         ns[batches++] = match_batch(run, context, n) / ((double) n * operations);
     }
+    return batches;
+}
+
+/* Ranks 0 and 1 run batches of a case, and rank 0 prints the ns per operation. */
+MICRO_UNUSED static void match_measure(const char *benchmark, const char *what, size_t bytes,
+                                       const char *quantity, match_iterations_fn run, void *context,
+                                       bool one_each, double operations)
+{
+    double ns[MATCH_MOST];
+    long n;
+
+    if (1 == micro_rank) {
+        while (0 < (n = match_hear(0))) {
+            (void) run(context, n);
+        }
+    }
+    if (0 != micro_rank) {
+        return;
+    }
+    if (RUNNING_ON_VALGRIND) {
+        match_count(what, run, context, operations);
+    } else {
+        n = match_time(ns, run, context, one_each, operations);
+        match_print(benchmark, what, bytes, quantity, ns, n);
+    }
     if (match_size > 1) {
         match_tell(1, 0);
     }
-    match_print(benchmark, what, bytes, quantity, ns, batches);
 }
 
 #endif

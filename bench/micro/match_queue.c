@@ -12,7 +12,7 @@
  *                    processor is free, for the heater)
  * --what=drain       N receives, and messages in reverse order; N messages, received in reverse
  * order
- * --what=peers       some receives for each of many peers, all messages there: time of MPI_Waitall
+ * --what=ranks       some receives for each of many peers, all messages there: time of MPI_Waitall
  *                    per message (more than 2 ranks)
  * --what=probe       MPI_Iprobe of any source with an empty queue, in communicators of 2, 4, 8, ...
  *
@@ -32,7 +32,7 @@
 #define TAG 1        /* of what matches */
 #define OTHER_TAG 10 /* and up: of what does not */
 #define MOST 8192    /* depth */
-#define PER_PEER 3   /* receives per peer of "peers"; UCX has room for 64 messages in all */
+#define PER_PEER 3   /* receives per peer of "ranks"; UCX has room for 64 messages in all */
 
 struct queue_case {
     const char *pattern;
@@ -430,7 +430,7 @@ static void meet(MPI_Comm comm, int size)
     }
 }
 
-static void measure_peers(void)
+static void measure_ranks(void)
 {
     enum { END = -1 };
     long rounds = micro_number("batches", 31) * 8, turn = 0;
@@ -467,7 +467,7 @@ static void measure_peers(void)
         }
         wake(END);
         snprintf(what, sizeof(what), "%d peers, %d receives each", peers, PER_PEER);
-        match_print("peers", what, 1, "per message", ns, rounds);
+        match_print("ranks", what, 1, "per message", ns, rounds);
     }
     free(requests);
     free(bytes);
@@ -531,8 +531,8 @@ int main(int argc, char **argv)
         }
     } else if (is(what, "drain") && match_size > 1) {
         measure_drain();
-    } else if (is(what, "peers") && match_size > 2) {
-        measure_peers();
+    } else if (is(what, "ranks") && match_size > 2) {
+        measure_ranks();
     } else if (is(what, "probe") && match_size > 2) {
         measure_probe();
     } else {

@@ -2,7 +2,7 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages of a process to itself, for bench/instructions to count with callgrind: no waiting, so
+ * Messages of a process to itself, for bench/match to count with callgrind: no waiting, so
  * the same instructions every time. Per message:
  *
  *   posted one      MPI_Irecv behind D receives with other tags, MPI_Send, MPI_Wait
@@ -14,14 +14,6 @@
  */
 
 #include "match.h"
-
-#if defined(__has_include) && __has_include(<valgrind/callgrind.h>)
-#include <valgrind/callgrind.h>
-#else /* not to be counted */
-#define RUNNING_ON_VALGRIND 0
-#define CALLGRIND_ZERO_STATS
-#define CALLGRIND_DUMP_STATS_AT(label)
-#endif
 
 #define TAG 1
 #define OTHER_TAG 10
@@ -97,7 +89,7 @@ static void measure(const char *name, int depth, void (*run)(int source, int n),
     if (RUNNING_ON_VALGRIND) {
         CALLGRIND_ZERO_STATS;
         run(source, n);
-        CALLGRIND_DUMP_STATS_AT(what);
+        match_counted(what, n);
         return;
     }
     for (int batch = 0; batch < 31; ++batch) {
