@@ -39,6 +39,14 @@ end()
     begun=()
 }
 
+# timed NAME COMMAND...: what tests need, with a line in the table.
+timed()
+{
+    begin "$1"
+    "${@:2}"
+    end
+}
+
 # step NAME COMMAND...: runs a test command, shows its output and adds up its last line "N passed,
 # N failed[, N skipped]".  A command that ends without such a line is one failure more, and so is each
 # line "SKIP TEST: REASON" that the list of skips does not allow, and a skip without such a line.
