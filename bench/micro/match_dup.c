@@ -3,17 +3,15 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * What a process with many communicators pays for the heater: the processor time of all its threads
- * while it sleeps, with nothing to match and with one receive posted, and then the time of
- * MPI_Comm_dup and MPI_Comm_free.
+ * while it sleeps, with nothing to match and with one receive posted, and then what MPI_Comm_dup
+ * and MPI_Comm_free cost.
  *
- * Arguments: --counts=100,20000 --sleep=MILLISECONDS --batches --ms
+ * Arguments: --counts=100,20000 --sleep=MILLISECONDS --ms
  */
 
 #include "match.h"
 
 #include <sys/resource.h>
-
-#define PER_BATCH 100
 
 static double processor_seconds(void)
 {
@@ -34,23 +32,33 @@ static void measure_sleep(const char *what, const char *quantity)
     micro_print_one("dup", what, 0, quantity, "%", 100e9 * used / (micro_now_ns() - start));
 }
 
-/* The median of all batches, not of the fastest: who waits for a lock does not always wait. */
+/* How often this thread gave its processor away because it had to wait, as for a lock. */
+static long waits(void)
+{
+    struct rusage use;
+
+    getrusage(RUSAGE_THREAD, &use);
+    return use.ru_nvcsw;
+}
+
+/* The mean, as not every call waits for a lock; and on a busy machine, where time says little, how
+ * many do. */
 static void measure_dup(const char *what)
 {
-    long most = micro_number("batches", 101), batches = 0;
-    double ns[MATCH_MOST], end = micro_now_ns() + (double) micro_number("ms", 300) * 1e6;
+    double start = micro_now_ns(), end = start + (double) micro_number("ms", 300) * 1e6, now;
+    long waited = waits(), calls = 0;
 
-    while (batches < most && batches < MATCH_MOST
-           && (batches < MATCH_LEAST || micro_now_ns() < end)) {
-        double start = micro_now_ns();
-        for (int i = 0; i < PER_BATCH; ++i) {
-            MPI_Comm comm;
-            OK(MPI_Comm_dup(MPI_COMM_SELF, &comm));
-            OK(MPI_Comm_free(&comm));
-        }
-        ns[batches++] = (micro_now_ns() - start) / PER_BATCH;
-    }
-    micro_print("dup", what, 0, "dup + free", "ns", ns, batches);
+    do {
+        MPI_Comm comm;
+        OK(MPI_Comm_dup(MPI_COMM_SELF, &comm));
+        OK(MPI_Comm_free(&comm));
+        ++calls;
+        now = micro_now_ns();
+    } while (now < end);
+    waited = waits() - waited;
+    micro_print_one("dup", what, 0, "dup + free", "ns", (now - start) / (double) calls);
+    micro_print_one("dup", what, 0, "waits in 1000", "waits",
+                    1000 * (double) waited / (double) calls);
 }
 
 int main(int argc, char **argv)
