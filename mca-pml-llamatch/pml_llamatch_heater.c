@@ -8,8 +8,9 @@
  * The heater of this process: where it may run, when it starts, pauses and ends.
  *
  * Each process tells the others where it may run (a list of processors, through the modex), so that
- * a heater takes nobody's processor. What the launcher did not bind, but somebody else did
- * (taskset, a batch system), stays within that: the rest of the machine may belong to others.
+ * a heater takes nobody's processor, no core has two, and all that share a cache share it. What the
+ * launcher did not bind, but somebody else did (taskset, a batch system), stays within that: the
+ * rest of the machine may belong to others.
  */
 #include "ompi_config.h"
 
@@ -84,83 +85,96 @@ void mca_pml_llamatch_heater_publish(void)
     hwloc_bitmap_free(mine);
 }
 
-/* Add what another process may run on. @return false when that is not known */
-static bool add_processors(ompi_proc_t *proc, hwloc_bitmap_t used)
+/* @return what another process may run on, or NULL when that is not known; to be freed */
+static hwloc_bitmap_t their_processors(ompi_proc_t *proc)
 {
-    hwloc_bitmap_t theirs = hwloc_bitmap_alloc();
+    hwloc_bitmap_t set = hwloc_bitmap_alloc();
     uint8_t *list = NULL;
     size_t size = 0;
-    bool known = false;
     int rc;
 
     OPAL_MODEX_RECV(rc, &mca_pml_llamatch_component.pmlm_version, &proc->super.proc_name, &list,
                     &size);
-    if (NULL != theirs && OPAL_SUCCESS == rc && 0 < size && '\0' == list[size - 1]
-        && 0 == hwloc_bitmap_list_sscanf(theirs, (const char *) list)) {
-        known = 0 == hwloc_bitmap_or(used, used, theirs);
+    if (NULL != set
+        && (OPAL_SUCCESS != rc || 0 == size || '\0' != list[size - 1]
+            || 0 != hwloc_bitmap_list_sscanf(set, (const char *) list))) {
+        hwloc_bitmap_free(set);
+        set = NULL;
     }
     if (0 < size) {
         free(list);
     }
-    hwloc_bitmap_free(theirs);
-    return known;
+    return set;
 }
 
-/* @return what the other processes of this node use, or NULL without memory; to be freed */
-static hwloc_bitmap_t used_processors(void)
+/* The processes of this node come first, in the order that all of them know. */
+static int compare_procs(const void *a, const void *b)
 {
-    hwloc_bitmap_t used = hwloc_bitmap_alloc();
-    ompi_proc_t **procs;
-    size_t count = 0;
+    const opal_proc_t *x = &(*(ompi_proc_t *const *) a)->super;
+    const opal_proc_t *y = &(*(ompi_proc_t *const *) b)->super;
+    bool local = OPAL_PROC_ON_LOCAL_NODE(x->proc_flags);
 
-    procs = ompi_proc_get_allocated(&count);
-    if (NULL != used && NULL == procs) {
-        hwloc_bitmap_fill(used);
+    if (local != OPAL_PROC_ON_LOCAL_NODE(y->proc_flags)) {
+        return local ? -1 : 1;
     }
-    for (size_t i = 0; NULL != procs && i < count; ++i) {
-        if (NULL != used && ompi_proc_local() != procs[i]
-            && OPAL_PROC_ON_LOCAL_NODE(procs[i]->super.proc_flags)
-            && !add_processors(procs[i], used)) {
-            hwloc_bitmap_fill(used);
+    return (x->proc_name.vpid > y->proc_name.vpid) - (x->proc_name.vpid < y->proc_name.vpid);
+}
+
+static void choose_among(ompi_proc_t **procs, size_t count, hwloc_const_bitmap_t mine,
+                         llamatch_cores_input_t *input, llamatch_cores_choice_t *choice)
+{
+    hwloc_bitmap_t *sets = calloc(count, sizeof(hwloc_bitmap_t));
+
+    if (NULL == sets) {
+        choice->reason = LLAMATCH_CORES_NO_MEMORY;
+        return;
+    }
+    qsort(procs, count, sizeof(*procs), compare_procs);
+    while (input->num_ranks < count
+           && OPAL_PROC_ON_LOCAL_NODE(procs[input->num_ranks]->super.proc_flags)) {
+        unsigned i = input->num_ranks++;
+
+        if (ompi_proc_local() == procs[i]) {
+            input->me = i;
+            sets[i] = hwloc_bitmap_dup(mine);
+        } else {
+            sets[i] = their_processors(procs[i]);
         }
     }
-    free(procs);
-    return used;
+    input->ranks = (hwloc_const_cpuset_t *) sets;
+    llamatch_cores_choose(input, choice);
+    for (unsigned i = 0; i < input->num_ranks; ++i) {
+        hwloc_bitmap_free(sets[i]);
+    }
+    free(sets);
 }
 
 static void choose(llamatch_cores_choice_t *choice)
 {
-    hwloc_bitmap_t mine = my_processors(), used = used_processors();
+    hwloc_bitmap_t mine = my_processors();
     llamatch_cores_input_t input = {.topology = opal_hwloc_topology,
-                                    .mine = mine,
-                                    .used = used,
-                                    .turn = (unsigned) opal_process_info.my_local_rank,
+                                    .confined = !BOUND_BY_LAUNCHER,
                                     .has_cldemote = llamatch_cores_has_cldemote()};
+    size_t count = 0;
+    ompi_proc_t **procs = ompi_proc_get_allocated(&count);
 
     memset(choice, 0, sizeof(*choice));
+    if (LLAMATCH_HEATER_FORCE == mca_pml_llamatch_tuning.heater) {
+        input.wish = LLAMATCH_CORES_FORCE;
+    }
+    if (0 <= mca_pml_llamatch_tuning.heater_cpu) {
+        input.wish = LLAMATCH_CORES_PU;
+        input.pu = (unsigned) mca_pml_llamatch_tuning.heater_cpu;
+    }
     if (NULL == mine) {
         choice->reason = LLAMATCH_CORES_NO_TOPOLOGY;
-    } else if (NULL == used) {
+    } else if (NULL == procs) {
         choice->reason = LLAMATCH_CORES_NO_MEMORY;
     } else {
-        if (!BOUND_BY_LAUNCHER) {
-            input.allowed = mine;
-            if (hwloc_bitmap_isequal(mine, hwloc_topology_get_allowed_cpuset(input.topology))) {
-                input.mine = NULL;
-                input.allowed = NULL;
-            }
-        }
-        if (LLAMATCH_HEATER_FORCE == mca_pml_llamatch_tuning.heater) {
-            input.wish = LLAMATCH_CORES_FORCE;
-        }
-        if (0 <= mca_pml_llamatch_tuning.heater_cpu) {
-            input.wish = LLAMATCH_CORES_PU;
-            input.pu = (unsigned) mca_pml_llamatch_tuning.heater_cpu;
-        }
-        llamatch_cores_choose(&input, choice);
+        choose_among(procs, count, mine, &input, choice);
     }
     hwloc_bitmap_free(mine);
-    hwloc_bitmap_free(used);
+    free(procs);
 }
 
 /* --- when ----------------------------------------------------------------------------------- */
@@ -208,7 +222,8 @@ void mca_pml_llamatch_heater_start(void)
     place.pu = choice.pu;
     config.how = choice.how;
     if (0 == config.max_bytes) {
-        config.max_bytes = (0 == choice.cache_bytes) ? MAX_BYTES : choice.cache_bytes / 2;
+        config.max_bytes =
+            (0 == choice.cache_bytes) ? MAX_BYTES : choice.cache_bytes / 2 / choice.sharers;
     }
     if (LLAMATCH_OK != llamatch_heater_create(&config, NULL, &started)) {
         stay_off("The system gave no thread for it, or did not bind the thread.");

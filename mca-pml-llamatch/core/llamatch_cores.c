@@ -20,9 +20,10 @@ static const char *const reason_texts[] = {
         "This process is not bound to a part of the machine, so no processor "
         "is near to it: run with --bind-to core.",
     [LLAMATCH_CORES_ONE_PU] = "There is only one processor that this process may use.",
-    [LLAMATCH_CORES_NONE_FREE] = "Every processor that this process may use is taken by a process "
-                                 "of the job: leave one core per process free, for example with "
-                                 "--map-by slot:PE=2 --bind-to core, or start fewer processes.",
+    [LLAMATCH_CORES_NONE_FREE] =
+        "Every processor that this process may use is taken by a process "
+        "of the job or its heater: leave one core per process free, for example with "
+        "--map-by slot:PE=2 --bind-to core, or start fewer processes.",
     [LLAMATCH_CORES_NO_SHARED_CACHE] =
         "No free processor shares a cache with this process: leave a "
         "core of the same socket free.",
@@ -65,11 +66,21 @@ int llamatch_cores_bind(void *place)
     return (0 == hwloc_set_cpubind(p->topology, pu->cpuset, HWLOC_CPUBIND_THREAD)) ? 0 : -1;
 }
 
+/* What is known about one rank while it chooses. */
+typedef struct {
+    hwloc_topology_t topology;
+    hwloc_const_cpuset_t mine; /* NULL: not bound */
+    hwloc_const_cpuset_t allowed;
+    hwloc_cpuset_t used;  /* by other ranks */
+    hwloc_cpuset_t taken; /* cores of heaters of the ranks before */
+    hwloc_cpuset_t free;  /* what is left */
+} rank_t;
+
 /* The smallest cache that serves the whole of the rank's binding and this PU. */
-static hwloc_obj_t shared_cache(const llamatch_cores_input_t *input, hwloc_obj_t pu)
+static hwloc_obj_t shared_cache(const rank_t *rank, hwloc_obj_t pu)
 {
     hwloc_obj_t obj =
-        (NULL == input->mine) ? NULL : hwloc_get_obj_covering_cpuset(input->topology, input->mine);
+        (NULL == rank->mine) ? NULL : hwloc_get_obj_covering_cpuset(rank->topology, rank->mine);
 
     while (NULL != obj
            && !(hwloc_obj_type_is_dcache(obj->type)
@@ -89,51 +100,40 @@ static llamatch_cores_inclusive_t inclusive_of(hwloc_obj_t cache)
     return (0 == strcmp(text, "0")) ? LLAMATCH_CORES_NOT_INCLUSIVE : LLAMATCH_CORES_INCLUSIVE;
 }
 
-static bool intersects(hwloc_const_cpuset_t set, hwloc_const_cpuset_t other)
+/* @return the PU itself when the topology tells of no cores */
+static hwloc_obj_t core_of(hwloc_topology_t topology, hwloc_obj_t pu)
 {
-    return NULL != set && NULL != other && hwloc_bitmap_intersects(set, other);
+    hwloc_obj_t core = hwloc_get_ancestor_obj_by_type(topology, HWLOC_OBJ_CORE, pu);
+
+    return (NULL == core) ? pu : core;
 }
 
 /* How good a PU is; 0: it shares no cache. */
-static unsigned worth(const llamatch_cores_input_t *input, hwloc_obj_t pu)
+static unsigned worth(const rank_t *rank, hwloc_obj_t pu)
 {
-    hwloc_obj_t cache = shared_cache(input, pu);
-    hwloc_obj_t core = hwloc_get_ancestor_obj_by_type(input->topology, HWLOC_OBJ_CORE, pu);
-    bool outside = !intersects(pu->cpuset, input->mine);
-    bool undisturbed = NULL == core || !intersects(core->cpuset, input->used);
+    hwloc_obj_t cache = shared_cache(rank, pu);
+    hwloc_obj_t core = core_of(rank->topology, pu);
 
     if (NULL == cache) {
         return 0;
     }
-    return 4 * ((unsigned) cache->depth + 1) + 2 * outside + undisturbed;
+    return 4 * ((unsigned) cache->depth + 1) + 2 * !hwloc_bitmap_intersects(pu->cpuset, rank->mine)
+           + !hwloc_bitmap_intersects(core->cpuset, rank->used);
 }
 
 /* The best of these PUs. @return NULL when none shares a cache */
-static hwloc_obj_t best_of(const llamatch_cores_input_t *input, hwloc_const_cpuset_t set)
+static hwloc_obj_t best_of(const rank_t *rank, hwloc_const_cpuset_t set)
 {
     hwloc_obj_t pu = NULL, best = NULL;
-    unsigned most = 1, num_best = 0, turn;
+    unsigned most = 0;
 
-    while (NULL
-           != (pu = hwloc_get_next_obj_inside_cpuset_by_type(input->topology, set, HWLOC_OBJ_PU,
-                                                             pu))) {
-        unsigned w = worth(input, pu);
+    while (
+        NULL
+        != (pu = hwloc_get_next_obj_inside_cpuset_by_type(rank->topology, set, HWLOC_OBJ_PU, pu))) {
+        unsigned w = worth(rank, pu);
 
         if (w > most) {
             most = w;
-            num_best = 0;
-        }
-        num_best += w == most;
-    }
-    if (0 == num_best) {
-        return NULL;
-    }
-    turn = input->turn % num_best;
-    pu = NULL;
-    while (NULL
-           != (pu = hwloc_get_next_obj_inside_cpuset_by_type(input->topology, set, HWLOC_OBJ_PU,
-                                                             pu))) {
-        if (worth(input, pu) == most && 0 == turn--) {
             best = pu;
         }
     }
@@ -141,18 +141,23 @@ static hwloc_obj_t best_of(const llamatch_cores_input_t *input, hwloc_const_cpus
 }
 
 /* Fill in what follows from the PU. */
-static void describe(const llamatch_cores_input_t *input, hwloc_obj_t pu,
+static void describe(const llamatch_cores_input_t *input, const rank_t *rank, hwloc_obj_t pu,
                      llamatch_cores_choice_t *choice)
 {
-    hwloc_obj_t cache = shared_cache(input, pu);
+    hwloc_obj_t cache = shared_cache(rank, pu);
 
     choice->start = true;
     choice->pu = (int) pu->os_index;
-    choice->inside = intersects(pu->cpuset, input->mine);
+    choice->inside = NULL != rank->mine && hwloc_bitmap_intersects(pu->cpuset, rank->mine);
     choice->inclusive = inclusive_of(cache);
     if (NULL != cache) {
         choice->cache_level = cache->attr->cache.depth;
         choice->cache_bytes = (size_t) cache->attr->cache.size;
+        choice->sharers = 0;
+        for (unsigned i = 0; i < input->num_ranks; ++i) {
+            choice->sharers +=
+                NULL == input->ranks[i] || hwloc_bitmap_intersects(input->ranks[i], cache->cpuset);
+        }
     }
     /* A shared L1 or L2 gets what another of its processors loads, inclusive or not. */
     if (3 <= choice->cache_level && LLAMATCH_CORES_NOT_INCLUSIVE == choice->inclusive
@@ -161,70 +166,103 @@ static void describe(const llamatch_cores_input_t *input, hwloc_obj_t pu,
     }
 }
 
-static void choose_named(const llamatch_cores_input_t *input, hwloc_const_cpuset_t allowed,
+static void choose_named(const llamatch_cores_input_t *input, const rank_t *rank,
                          llamatch_cores_choice_t *choice)
 {
     hwloc_obj_t pu = hwloc_get_pu_obj_by_os_index(input->topology, input->pu);
 
     if (NULL == pu) {
         choice->reason = LLAMATCH_CORES_NO_SUCH_PU;
-    } else if (!hwloc_bitmap_isset(allowed, input->pu)) {
+    } else if (!hwloc_bitmap_isset(rank->allowed, input->pu)) {
         choice->reason = LLAMATCH_CORES_NOT_ALLOWED;
     } else {
-        describe(input, pu, choice);
+        describe(input, rank, pu, choice);
     }
 }
 
-/* @param free  a set to work with */
-static void choose_near(const llamatch_cores_input_t *input, hwloc_const_cpuset_t allowed,
-                        hwloc_cpuset_t free, llamatch_cores_choice_t *choice)
+/* What this rank has to know before it chooses. */
+static void look_at(const llamatch_cores_input_t *input, unsigned number, rank_t *rank)
+{
+    rank->mine = input->ranks[number];
+    rank->allowed = (input->confined && NULL != rank->mine)
+                        ? rank->mine
+                        : hwloc_topology_get_allowed_cpuset(input->topology);
+    hwloc_bitmap_zero(rank->used);
+    for (unsigned i = 0; i < input->num_ranks; ++i) {
+        if (i != number && NULL == input->ranks[i]) {
+            hwloc_bitmap_fill(rank->used);
+        } else if (i != number) {
+            hwloc_bitmap_or(rank->used, rank->used, input->ranks[i]);
+        }
+    }
+    hwloc_bitmap_andnot(rank->free, rank->allowed, rank->used);
+    hwloc_bitmap_andnot(rank->free, rank->free, rank->taken);
+    if (NULL != rank->mine && 1 == hwloc_bitmap_weight(rank->mine)) {
+        hwloc_bitmap_andnot(rank->free, rank->free, rank->mine);
+    }
+}
+
+/* The rules, but for a wish. @return NULL: there is no such PU, and why */
+static hwloc_obj_t choose_near(const rank_t *rank, llamatch_cores_reason_t *reason)
 {
     hwloc_obj_t best = NULL;
 
-    hwloc_bitmap_copy(free, allowed);
-    if (NULL != input->used) {
-        hwloc_bitmap_andnot(free, free, input->used);
-    }
-    if (NULL != input->mine && 1 == hwloc_bitmap_weight(input->mine)) {
-        hwloc_bitmap_andnot(free, free, input->mine);
-    }
-    if (hwloc_bitmap_weight(allowed) <= 1) {
-        choice->reason = LLAMATCH_CORES_ONE_PU;
-    } else if (NULL == input->mine || hwloc_bitmap_isincluded(allowed, input->mine)) {
-        choice->reason = LLAMATCH_CORES_UNBOUND;
-    } else if (hwloc_bitmap_iszero(free)) {
-        choice->reason = LLAMATCH_CORES_NONE_FREE;
+    if (hwloc_bitmap_weight(rank->allowed) <= 1) {
+        *reason = LLAMATCH_CORES_ONE_PU;
+    } else if (NULL == rank->mine || hwloc_bitmap_isincluded(rank->allowed, rank->mine)) {
+        *reason = LLAMATCH_CORES_UNBOUND;
+    } else if (hwloc_bitmap_iszero(rank->free)) {
+        *reason = LLAMATCH_CORES_NONE_FREE;
     } else {
-        best = best_of(input, free);
-        choice->reason = (NULL == best) ? LLAMATCH_CORES_NO_SHARED_CACHE : LLAMATCH_CORES_OK;
+        best = best_of(rank, rank->free);
+        *reason = (NULL == best) ? LLAMATCH_CORES_NO_SHARED_CACHE : LLAMATCH_CORES_OK;
     }
+    return best;
+}
+
+static void choose(const llamatch_cores_input_t *input, rank_t *rank,
+                   llamatch_cores_choice_t *choice)
+{
+    hwloc_obj_t best;
+
+    for (unsigned i = 0; i < input->me && LLAMATCH_CORES_PU != input->wish; ++i) {
+        look_at(input, i, rank);
+        best = choose_near(rank, &choice->reason);
+        if (NULL != best) {
+            hwloc_bitmap_or(rank->taken, rank->taken, core_of(input->topology, best)->cpuset);
+        }
+    }
+    look_at(input, input->me, rank);
+    choice->reason = LLAMATCH_CORES_OK;
+    if (LLAMATCH_CORES_PU == input->wish) {
+        choose_named(input, rank, choice);
+        return;
+    }
+    best = choose_near(rank, &choice->reason);
     if (NULL == best && LLAMATCH_CORES_FORCE == input->wish) {
         choice->start = true;
-        best = (LLAMATCH_CORES_UNBOUND == choice->reason) ? NULL : best_of(input, allowed);
+        best = (LLAMATCH_CORES_UNBOUND == choice->reason) ? NULL : best_of(rank, rank->allowed);
     }
     if (NULL != best) {
-        describe(input, best, choice);
+        describe(input, rank, best, choice);
     }
 }
 
 void llamatch_cores_choose(const llamatch_cores_input_t *input, llamatch_cores_choice_t *choice)
 {
-    static const llamatch_cores_choice_t none = {.pu = -1, .how = LLAMATCH_HEAT_LOAD};
-    hwloc_const_cpuset_t allowed = (NULL != input->allowed)
-                                       ? input->allowed
-                                       : hwloc_topology_get_allowed_cpuset(input->topology);
-    hwloc_cpuset_t free;
+    static const llamatch_cores_choice_t none = {.pu = -1, .how = LLAMATCH_HEAT_LOAD, .sharers = 1};
+    rank_t rank = {.topology = input->topology,
+                   .used = hwloc_bitmap_alloc(),
+                   .taken = hwloc_bitmap_alloc(),
+                   .free = hwloc_bitmap_alloc()};
 
     *choice = none;
-    if (LLAMATCH_CORES_PU == input->wish) {
-        choose_named(input, allowed, choice);
-        return;
-    }
-    free = hwloc_bitmap_alloc();
-    if (NULL == free) {
+    if (NULL == rank.used || NULL == rank.taken || NULL == rank.free) {
         choice->reason = LLAMATCH_CORES_NO_MEMORY;
-        return;
+    } else {
+        choose(input, &rank, choice);
     }
-    choose_near(input, allowed, free, choice);
-    hwloc_bitmap_free(free);
+    hwloc_bitmap_free(rank.used);
+    hwloc_bitmap_free(rank.taken);
+    hwloc_bitmap_free(rank.free);
 }

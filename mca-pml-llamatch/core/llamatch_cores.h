@@ -16,9 +16,10 @@
  *     has it to itself.
  *  2. Of the others, the one that shares the deepest cache with the whole of the rank's binding
  *     wins: the hardware thread beside it (L1) before a neighbour core (L2 or L3). Among equals,
- *     one outside of the binding, then one whose core nobody else uses; the last tie is broken by
- *     the rank's number on the node, so that heaters spread.
- *  3. Heating is reading. A last-level cache that does not include what the cores' own caches hold
+ *     one outside of the binding, then one whose core nobody else uses, then the first.
+ *  3. A core has one heater at most: the ranks of a node choose in their order, and each knows what
+ *     those before it chose, because it knows their bindings.
+ *  4. Heating is reading. A last-level cache that does not include what the cores' own caches hold
  *     (Intel since Skylake-SP, AMD) does not get a line that another core reads: there the line is
  *     demoted after the load (CLDEMOTE) where the processor can. Where it cannot, it is only read:
  *     then the rank finds the line in the caches of the heater's core, still before memory.
@@ -66,13 +67,14 @@ typedef enum {
 } llamatch_cores_inclusive_t;
 
 typedef struct llamatch_cores_input {
-    hwloc_topology_t topology;    /**< only read */
-    hwloc_const_cpuset_t mine;    /**< binding of this rank; NULL: not bound */
-    hwloc_const_cpuset_t used;    /**< bindings of the other ranks on this node; NULL: none */
-    hwloc_const_cpuset_t allowed; /**< NULL: what the topology says */
+    hwloc_topology_t topology; /**< only read */
+    /** Bindings of the ranks on this node; NULL: not known, or not bound. */
+    const hwloc_const_cpuset_t *ranks;
+    unsigned num_ranks;
+    unsigned me;   /**< which of them is this one */
+    bool confined; /**< only PUs of the own binding are allowed; else what the topology says */
     llamatch_cores_wish_t wish;
     unsigned pu;       /**< for LLAMATCH_CORES_PU: number that the system gives it */
-    unsigned turn;     /**< number of this rank on its node */
     bool has_cldemote; /**< llamatch_cores_has_cldemote() */
 } llamatch_cores_input_t;
 
@@ -82,6 +84,7 @@ typedef struct llamatch_cores_choice {
     int pu;                               /**< number that the system gives it; -1: not bound */
     unsigned cache_level;                 /**< of the cache shared with the rank; 0: none */
     size_t cache_bytes;                   /**< of that cache; 0: none, or not known */
+    unsigned sharers;                     /**< ranks that run on its processors, this one too */
     bool inside;                          /**< the PU belongs to the rank's own binding */
     llamatch_cores_inclusive_t inclusive; /**< of the shared cache */
     llamatch_heat_t how;

@@ -21,11 +21,13 @@
 /* This project's kind of machine: two cores. */
 #define TWO "pack:1 l3:1 l2:2 l1:1 core:1 pu:1"
 
+/* Ranks of a node at most. */
+enum { MOST = 8 };
+
 typedef struct {
     hwloc_topology_t topology;
-    hwloc_bitmap_t mine;
-    hwloc_bitmap_t used;
-    hwloc_bitmap_t allowed;
+    hwloc_bitmap_t sets[MOST];
+    hwloc_const_cpuset_t ranks[MOST];
     llamatch_cores_input_t input;
     llamatch_cores_choice_t choice;
 } fixture_t;
@@ -35,33 +37,49 @@ static void begin(fixture_t *f, const char *machine)
     static const llamatch_cores_input_t plain = {.wish = LLAMATCH_CORES_AUTO};
 
     assert_int_equal(0, hwloc_topology_init(&f->topology));
+    assert_int_equal(0,
+                     hwloc_topology_set_flags(f->topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED));
     assert_int_equal(0, hwloc_topology_set_synthetic(f->topology, machine));
     assert_int_equal(0, hwloc_topology_load(f->topology));
-    f->mine = hwloc_bitmap_alloc();
-    f->used = hwloc_bitmap_alloc();
-    f->allowed = hwloc_bitmap_alloc();
+    for (int i = 0; i < MOST; ++i) {
+        f->sets[i] = hwloc_bitmap_alloc();
+    }
     f->input = plain;
     f->input.topology = f->topology;
-    f->input.mine = f->mine;
+    f->input.ranks = f->ranks;
 }
 
 static void end(fixture_t *f)
 {
-    hwloc_bitmap_free(f->mine);
-    hwloc_bitmap_free(f->used);
-    hwloc_bitmap_free(f->allowed);
+    for (int i = 0; i < MOST; ++i) {
+        hwloc_bitmap_free(f->sets[i]);
+    }
     hwloc_topology_destroy(f->topology);
 }
 
-/* Lists as in "0,2-3"; NULL for mine: not bound. */
-static void choose(fixture_t *f, const char *mine, const char *used)
+/* Lists as in "0,2-3"; NULL: not bound, or not known. */
+static void add_rank(fixture_t *f, const char *list)
 {
-    f->input.mine = (NULL == mine) ? NULL : f->mine;
-    assert_int_equal(0, hwloc_bitmap_list_sscanf(f->mine, (NULL == mine) ? "" : mine));
-    assert_int_equal(0, hwloc_bitmap_list_sscanf(f->used, used));
-    f->input.used = f->used;
+    unsigned i = f->input.num_ranks++;
+
+    assert_int_equal(0, hwloc_bitmap_list_sscanf(f->sets[i], (NULL == list) ? "" : list));
+    f->ranks[i] = (NULL == list) ? NULL : f->sets[i];
+}
+
+static void choose_as(fixture_t *f, unsigned me)
+{
+    f->input.me = me;
     memset(&f->choice, 0x5a, sizeof(f->choice)); /* everything must be set */
     llamatch_cores_choose(&f->input, &f->choice);
+}
+
+/* One rank, and others that use these. */
+static void choose(fixture_t *f, const char *mine, const char *used)
+{
+    f->input.num_ranks = 0;
+    add_rank(f, mine);
+    add_rank(f, used);
+    choose_as(f, 0);
 }
 
 static void expect(const fixture_t *f, int pu, unsigned level)
@@ -146,22 +164,57 @@ static void test_spares_peers(void **state)
     end(&f);
 }
 
+/* Each core has one heater at most; who comes too late has none. */
 static void test_ranks_spread(void **state)
 {
-    fixture_t f;
-    int seen[8] = {0};
+    static const struct {
+        const char *machine;
+        const char *ranks[MOST];
+        int pus[MOST]; /* -1: none is free */
+        unsigned sharers;
+    } cases[] = {
+        {"pack:1 l3:1 l2:8 l1:1 core:1 pu:1", {"0", "1", "2", "3"}, {4, 5, 6, 7}, 4},
+        {"pack:1 l3:1 l2:8 l1:1 core:1 pu:1", {"0", "1", "2", "3-4", "7"}, {5, 6, -1, 3, -1}, 5},
+        {"pack:1 l3:1 l2:4 l1:1 core:1 pu:2", {"0", "2", "4", "6"}, {1, 3, 5, 7}, 1},
+        {"pack:1 l3:1 l2:4 l1:1 core:1 pu:2", {"0", "1", "2", "3"}, {4, 6, -1, -1}, 4},
+        {"pack:2 l3:1 l2:4 l1:1 core:1 pu:1", {"0", "1", "4", "5"}, {2, 3, 6, 7}, 2},
+        {"pack:2 l3:1 l2:2 l1:1 core:1 pu:1", {"0", "2", "3"}, {1, -1, -1}, 1},
+        {"pack:1 l3:1 l2:2 l1:1 core:1 pu:1", {"0", "1"}, {-1, -1}, 0},
+    };
 
     (void) state;
-    begin(&f, "pack:1 l3:1 l2:8 l1:1 core:1 pu:1");
-    for (unsigned turn = 0; turn < 4; ++turn) {
-        f.input.turn = turn;
-        choose(&f, "0", "1-3");
-        assert_true(4 <= f.choice.pu && f.choice.pu < 8);
-        ++seen[f.choice.pu];
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        fixture_t f;
+
+        begin(&f, cases[i].machine);
+        for (int r = 0; r < MOST && NULL != cases[i].ranks[r]; ++r) {
+            add_rank(&f, cases[i].ranks[r]);
+        }
+        for (unsigned r = 0; r < f.input.num_ranks; ++r) {
+            choose_as(&f, r);
+            assert_int_equal(cases[i].pus[r], f.choice.pu);
+            assert_int_equal(-1 != cases[i].pus[r], f.choice.start);
+            assert_int_equal(-1 == cases[i].pus[r] ? 1 : cases[i].sharers, f.choice.sharers);
+        }
+        end(&f);
     }
-    for (int pu = 4; pu < 8; ++pu) {
-        assert_int_equal(1, seen[pu]);
-    }
+}
+
+/* A rank whose binding is not known may be anywhere. */
+static void test_not_known(void **state)
+{
+    fixture_t f;
+
+    (void) state;
+    begin(&f, MODULES);
+    add_rank(&f, NULL);
+    add_rank(&f, "0");
+    choose_as(&f, 1);
+    expect_off(&f, LLAMATCH_CORES_NONE_FREE);
+    f.input.wish = LLAMATCH_CORES_FORCE;
+    choose_as(&f, 1);
+    assert_true(f.choice.start);
+    assert_int_equal(2, f.choice.sharers);
     end(&f);
 }
 
@@ -222,22 +275,37 @@ static void test_no_shared_cache(void **state)
     end(&f);
 }
 
+static void allow(fixture_t *f, const char *list)
+{
+    hwloc_bitmap_t set = hwloc_bitmap_alloc();
+
+    assert_int_equal(0, hwloc_bitmap_list_sscanf(set, list));
+    assert_int_equal(0, hwloc_topology_allow(f->topology, set, NULL, HWLOC_ALLOW_FLAG_CUSTOM));
+    hwloc_bitmap_free(set);
+}
+
 static void test_allowed(void **state)
 {
     fixture_t f;
 
     (void) state;
     begin(&f, SMT);
-    f.input.allowed = f.allowed;
-    assert_int_equal(0, hwloc_bitmap_list_sscanf(f.allowed, "2,5-7"));
+    allow(&f, "2,5-7");
     choose(&f, "2", ""); /* its own neighbour is not allowed */
     expect(&f, 5, 3);
-    assert_int_equal(0, hwloc_bitmap_list_sscanf(f.allowed, "2,5"));
+    allow(&f, "2,5");
     choose(&f, "2", "5");
     expect_off(&f, LLAMATCH_CORES_NONE_FREE);
     choose(&f, "2,5", "");
     expect_off(&f, LLAMATCH_CORES_UNBOUND);
-    assert_int_equal(0, hwloc_bitmap_list_sscanf(f.allowed, "2"));
+    allow(&f, "2");
+    choose(&f, "2", "");
+    expect_off(&f, LLAMATCH_CORES_ONE_PU);
+    end(&f);
+    begin(&f, SMT);
+    f.input.confined = true;
+    choose(&f, "2-5", "");
+    expect_off(&f, LLAMATCH_CORES_UNBOUND);
     choose(&f, "2", "");
     expect_off(&f, LLAMATCH_CORES_ONE_PU);
     end(&f);
@@ -266,9 +334,8 @@ static void test_named(void **state)
     choose(&f, "0", "");
     expect_off(&f, LLAMATCH_CORES_NO_SUCH_PU);
     f.input.pu = 2;
-    f.input.allowed = f.allowed;
-    assert_int_equal(0, hwloc_bitmap_list_sscanf(f.allowed, "0-1"));
-    choose(&f, "0", "");
+    f.input.confined = true;
+    choose(&f, "0-1", "");
     expect_off(&f, LLAMATCH_CORES_NOT_ALLOWED);
     end(&f);
 }
@@ -399,6 +466,7 @@ int main(void)
         cmocka_unit_test(test_deepest_shared_cache),
         cmocka_unit_test(test_spares_peers),
         cmocka_unit_test(test_ranks_spread),
+        cmocka_unit_test(test_not_known),
         cmocka_unit_test(test_unbound),
         cmocka_unit_test(test_one_pu),
         cmocka_unit_test(test_no_shared_cache),
