@@ -81,6 +81,11 @@ mpi_setup() {
         mpi_component_path "$components"
         MPI_ENV+=("${COMPONENT_ENV[@]}")
     fi
+    # common/ucx of 5.0 makes UCX's workers for one thread and lets several use them, one after the other. A UCX that was
+    # built with assertions (Debian 13) ends the program.
+    if [[ $MPI_SERIES == 5.0 ]] && grep -qs ucs_async_check_owner_thread /usr/lib/*/libucp.so.0; then
+        MPI_ENV+=(LOCALITY_TEST_UCX_ASSERTS=1)
+    fi
     MPI_WHERE=$where MPI_COMPONENTS=$components MPI_NETEM='' MPI_AUTO=''
     [[ -z ${LOCALITY_NODES:-} ]] || mpi_need_spread
 }
@@ -103,6 +108,13 @@ mpi_need_spread() {
 # Where this Open MPI keeps NAME.
 mpi_path() {
     "$MPI_INFO" --path "$1" --parsable | sed -n "s/^path:$1://p"
+}
+
+# Sets HEADERS: flags for what Debian's libopenmpi-dev lacks, and where it has pmix.h (see configure).
+mpi_headers() {
+    local include
+    include=$(mpi_path incdir)
+    HEADERS=(-idirafter "${BASH_SOURCE[0]%/*}/../../mca-osc-cached/headers" -idirafter "${include%/*/*}/pmix2/include")
 }
 
 # Sets COMPONENT_ENV, for components in FOLDER[:FOLDER] too. The value replaces the default path, so the default is named;
@@ -212,6 +224,17 @@ mpi_inner_switches() {
             [[ $name == "${inner%%+*}" ]] || SWITCHES+=(--mca "osc_${name}_priority" 1)
         done
     fi
+}
+
+# Does osc/ucx run with several threads here (see mpi_setup)?
+mpi_ucx_has_threads() {
+    [[ " ${MPI_ENV[*]} " != *' LOCALITY_TEST_UCX_ASSERTS=1 '* ]]
+}
+
+# mpi_sanitized: adds to SWITCH_ENV what a sanitizer needs: nobody else changes the functions that it intercepts, and no
+# address that it uses itself is asked for.
+mpi_sanitized() {
+    SWITCH_ENV+=(OMPI_MCA_memory=^patcher UCX_MEM_MMAP_HOOK_MODE=none PMIX_MCA_gds=hash)
 }
 
 # Is component "osc cached" known to this Open MPI?

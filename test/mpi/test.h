@@ -149,6 +149,22 @@ __attribute__((unused)) static int test_inner_is(const char *name)
     return 0 == strcmp(NULL == inner ? "ucx" : inner, name);
 }
 
+/* A UCX with assertions, and an Open MPI that uses it against the rules? See mpi_setup of
+ * test/mpi/launch.sh. */
+__attribute__((unused)) static int test_ucx_asserts(void)
+{
+    return test_inner_is("ucx") && NULL != getenv("LOCALITY_TEST_UCX_ASSERTS");
+}
+
+/* Collective */
+__attribute__((unused)) static void test_needs_threads_of_ucx(void)
+{
+    if (test_ucx_asserts()) {
+        test_skip("osc/ucx of Open MPI 5.0 shares workers of one thread, and this UCX ends the "
+                  "program");
+    }
+}
+
 /* A run without osc/cached, only to see whether its inner component survives the program. */
 __attribute__((unused)) static int test_is_plain(void)
 {
