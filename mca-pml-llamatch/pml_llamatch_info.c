@@ -48,22 +48,28 @@ static INFO_CONST char *engine_changed(opal_infosubscriber_t *object, INFO_CONST
                                        INFO_CONST char *value)
 {
     ompi_communicator_t *comm = (ompi_communicator_t *) object;
-    mca_pml_llamatch_comm_t *pml_comm = comm->c_pml_comm;
-    llamatch_engine_t *engine;
-    llamatch_kind_t kind;
+    custom_match_prq *queues;
+    int kind, present;
 
-    if (NULL == pml_comm) {
+    if (NULL == comm->c_pml_comm) {
         return value; /* being freed */
     }
-    engine = &pml_comm->prq->engine;
-    kind = (llamatch_kind_t) read_value(comm, mca_pml_llamatch_engines, key, value,
-                                        (int) engine->kind);
-    LLAMATCH_MATCHING_LOCK(&pml_comm->matching_lock);
-    if (kind != engine->kind) {
-        llamatch_engine_set_kind(engine, kind);
+    queues = comm->c_pml_comm->prq;
+    present = (int) queues->engine.kind;
+    kind = read_value(comm, mca_pml_llamatch_engines, key, value, present);
+    if (kind != present && queues->fixed) {
+        opal_show_help(LLAMATCH_HELP_FILE, "late_info", true, mca_pml_llamatch_host(), comm->c_name,
+                       key, value, mca_pml_llamatch_word(mca_pml_llamatch_engines, present));
+    } else if (kind != present) {
+        /* being created: there are no entries, and nobody else knows it */
+        llamatch_engine_fini(&queues->engine);
+        if (!mca_pml_llamatch_engine_init(&queues->engine, (llamatch_kind_t) kind)) {
+            (void) mca_pml_llamatch_engine_init(&queues->engine, (llamatch_kind_t) present);
+        }
     }
-    LLAMATCH_MATCHING_UNLOCK(&pml_comm->matching_lock);
-    return (INFO_CONST char *) mca_pml_llamatch_word(mca_pml_llamatch_engines, (int) kind);
+    queues->fixed = true;
+    return (INFO_CONST char *) mca_pml_llamatch_word(mca_pml_llamatch_engines,
+                                                     (int) queues->engine.kind);
 }
 
 static INFO_CONST char *heater_changed(opal_infosubscriber_t *object, INFO_CONST char *key,

@@ -38,6 +38,7 @@ _Static_assert(LLAMATCH_ANY_SOURCE == OMPI_ANY_SOURCE, "the core's ANY_SOURCE mu
 typedef struct mca_pml_llamatch_queues {
     llamatch_engine_t engine;
     bool ready;                           /**< false: there was no memory, and add_comm fails */
+    bool fixed;                           /**< the engine's kind; from add_comm on */
     bool pauses_heater;                   /**< by the info key */
     struct ompi_communicator_t *comm;     /**< whose queues these are; from add_comm on */
     struct mca_pml_llamatch_queues *next; /**< of all communicators (pml_llamatch_tuning.c) */
@@ -50,18 +51,27 @@ static inline void custom_match_prq_moved(void *payload, uint64_t place)
     ((mca_pml_base_request_t *) payload)->req_sequence = place;
 }
 
-static inline void custom_match_prq_init(custom_match_prq *prq)
+/** @return false when there is no memory */
+static inline bool mca_pml_llamatch_engine_init(llamatch_engine_t *engine, llamatch_kind_t kind)
 {
     llamatch_config_t config = llamatch_config_default;
 
     config.pool = mca_pml_llamatch_pool;
     config.entries = (uint32_t) mca_pml_llamatch_tuning.entries;
-    config.kind = (llamatch_kind_t) mca_pml_llamatch_tuning.engine;
+    config.kind = kind;
     config.find = mca_pml_llamatch_find;
     config.moved = custom_match_prq_moved;
     config.hot = mca_pml_llamatch_hot;
+    return LLAMATCH_OK == llamatch_engine_init(engine, &config);
+}
+
+/** As the parameters say. The info key may still have another kind in mind (add_comm). */
+static inline void custom_match_prq_init(custom_match_prq *prq)
+{
+    prq->fixed = false;
     prq->pauses_heater = false;
-    prq->ready = (LLAMATCH_OK == llamatch_engine_init(&prq->engine, &config));
+    prq->ready = mca_pml_llamatch_engine_init(&prq->engine,
+                                              (llamatch_kind_t) mca_pml_llamatch_tuning.engine);
 }
 
 /** To be called while the peers still exist. */

@@ -360,6 +360,7 @@ void mca_pml_llamatch_tuning_add_comm(struct ompi_communicator_t *comm)
     custom_match_prq *queues = comm->c_pml_comm->prq;
 
     queues->comm = comm;
+    mca_pml_llamatch_info_subscribe(comm); /* may exchange the engine, so before anybody sees it */
     opal_mutex_lock(&all_queues_lock);
     queues->next = all_queues;
     queues->prev = NULL;
@@ -368,7 +369,6 @@ void mca_pml_llamatch_tuning_add_comm(struct ompi_communicator_t *comm)
     }
     all_queues = queues;
     opal_mutex_unlock(&all_queues_lock);
-    mca_pml_llamatch_info_subscribe(comm);
 }
 
 void mca_pml_llamatch_tuning_del_comm(struct ompi_communicator_t *comm)

@@ -35,7 +35,7 @@ const char *const llamatch_kind_names[LLAMATCH_NUM_KINDS] = {"auto", "lla", "has
 #define SHALLOW 6
 
 const llamatch_config_t llamatch_config_default = {
-    NULL, LLAMATCH_ENTRIES_DEFAULT, LLAMATCH_AUTO, NULL, NULL, LLAMATCH_DENSE_MAX, NULL,
+    NULL, LLAMATCH_ENTRIES_DEFAULT, LLAMATCH_AUTO, NULL, NULL, LLAMATCH_INDEX_ABOVE, NULL,
 };
 
 static uint32_t smaller(uint32_t a, uint32_t b)
@@ -43,36 +43,51 @@ static uint32_t smaller(uint32_t a, uint32_t b)
     return (a < b) ? a : b;
 }
 
+/* The effort of a queue that has made none yet. */
+static uint32_t no_effort(const llamatch_engine_t *engine)
+{
+    return (LLAMATCH_HASH == engine->kind) ? UINT32_MAX : 0;
+}
+
 int llamatch_engine_init(llamatch_engine_t *engine, const llamatch_config_t *config)
 {
+    /* A list is made of arrays of one entry. */
+    uint32_t entries = (LLAMATCH_LIST == config->kind) ? 1 : config->entries;
     const llamatch_simd_path_t *paths;
     llamatch_find_fn_t find = config->find;
     int status;
 
+    if (config->entries < LLAMATCH_ENTRIES_MIN) {
+        return LLAMATCH_ERR_ARGUMENT;
+    }
     if (NULL == find) {
         (void) llamatch_simd_paths(&paths);
         find = paths[0].find;
     }
     memset(engine, 0, sizeof(*engine));
-    status = llamatch_shape_init(&engine->posted_shape, config->pool, config->entries, find,
-                                 config->moved);
+    status = llamatch_shape_init(&engine->posted_shape, config->pool, entries, find, config->moved);
     if (LLAMATCH_OK != status) {
         return status;
     }
-    engine->posted_shape.spare = &engine->spare;
+    if (LLAMATCH_AUTO == config->kind) {
+        engine->posted_shape.short_entries =
+            smaller(LLAMATCH_SHORT_MAX, smaller(entries, config->index_above));
+    }
     engine->unexpected_shape = engine->posted_shape;
     engine->unexpected_shape.moved = NULL;
     engine->indexing.pool = config->pool;
+    engine->indexing.drop_below = config->index_above / INDEX_HYSTERESIS;
+    engine->indexing.keep = LLAMATCH_HASH == config->kind;
     status = llamatch_shape_init(&engine->indexing.bucket, config->pool, LLAMATCH_BUCKET_ENTRIES,
                                  find, NULL);
     if (LLAMATCH_OK != status) {
         return status;
     }
+    engine->kind = config->kind;
     engine->index_above = config->index_above;
-    engine->entries = config->entries;
     engine->hot = config->hot;
     llamatch_lane_init(&engine->wild);
-    llamatch_engine_set_kind(engine, config->kind);
+    engine->wild.queue.effort = no_effort(engine);
     return LLAMATCH_OK;
 }
 
@@ -84,8 +99,7 @@ static void clear_lane(llamatch_engine_t *engine, llamatch_lane_t *lane,
         lane->queue.index->marked = 0;
         llamatch_index_drop(&engine->indexing, &lane->queue, shape);
     }
-    llamatch_queue_clear(&lane->queue, shape);
-    llamatch_lane_init(lane);
+    llamatch_lane_clear(lane, shape);
 }
 
 void llamatch_engine_fini(llamatch_engine_t *engine)
@@ -95,7 +109,6 @@ void llamatch_engine_fini(llamatch_engine_t *engine)
         clear_lane(engine, &peer->unexpected, &engine->unexpected_shape);
     }
     clear_lane(engine, &engine->wild, &engine->posted_shape);
-    llamatch_pool_put(engine->posted_shape.nodes, engine->spare);
 }
 
 void llamatch_peer_init(llamatch_peer_t *peer)
@@ -103,12 +116,6 @@ void llamatch_peer_init(llamatch_peer_t *peer)
     memset(peer, 0, sizeof(*peer));
     llamatch_lane_init(&peer->posted);
     llamatch_lane_init(&peer->unexpected);
-}
-
-/* The effort of a queue that has made none yet. */
-static uint32_t no_effort(const llamatch_engine_t *engine)
-{
-    return (LLAMATCH_HASH == engine->kind) ? UINT32_MAX : 0;
 }
 
 /* A peer has its first entry. */
@@ -123,17 +130,6 @@ static void know_peer(llamatch_engine_t *engine, llamatch_peer_t *peer)
     }
 }
 
-/* Does the kind allow an index, and must it stay? */
-static inline bool may_index(const llamatch_engine_t *engine)
-{
-    return LLAMATCH_AUTO == engine->kind || LLAMATCH_HASH == engine->kind;
-}
-
-static inline bool keeps_index(const llamatch_engine_t *engine)
-{
-    return LLAMATCH_HASH == engine->kind;
-}
-
 static void make_index(llamatch_engine_t *engine, llamatch_queue_t *queue,
                        const llamatch_shape_t *shape, llamatch_counts_t *counts)
 {
@@ -143,56 +139,6 @@ static void make_index(llamatch_engine_t *engine, llamatch_queue_t *queue,
     } else {
         queue->effort = no_effort(engine); /* AUTO: not again at once */
     }
-}
-
-static void fit_lane(llamatch_engine_t *engine, llamatch_lane_t *lane,
-                     const llamatch_shape_t *shape, llamatch_counts_t *counts)
-{
-    llamatch_queue_t *queue = &lane->queue;
-
-    llamatch_lane_settle(lane, shape);
-    if (!may_index(engine) && NULL != queue->index) {
-        llamatch_index_drop(&engine->indexing, queue, shape);
-        ++counts->dropped;
-    }
-    if (NULL == queue->index) {
-        if (LLAMATCH_LIST != engine->kind) {
-            llamatch_queue_compact(queue, shape); /* it may have been a list */
-        }
-        queue->effort = no_effort(engine);
-        if (LLAMATCH_HASH == engine->kind && 0 < queue->count) {
-            make_index(engine, queue, shape, counts);
-        }
-    }
-}
-
-/* Entries up to which lanes are dense. What may have an index is a queue, and so are the structures
- * that the other kinds are there to study. */
-static uint32_t dense_entries(const llamatch_engine_t *engine)
-{
-    if (LLAMATCH_AUTO != engine->kind || LLAMATCH_LINE != engine->posted_shape.tags_offset) {
-        return 0;
-    }
-    return smaller(LLAMATCH_DENSE_MAX, smaller(engine->entries, engine->index_above));
-}
-
-void llamatch_engine_set_kind(llamatch_engine_t *engine, llamatch_kind_t kind)
-{
-    /* A list is made of arrays of which only one entry is used. */
-    uint32_t entries = (LLAMATCH_LIST == kind) ? 1 : engine->entries;
-    llamatch_shape_t *const shapes[2] = {&engine->posted_shape, &engine->unexpected_shape};
-
-    engine->kind = kind;
-    for (int i = 0; i < 2; ++i) {
-        shapes[i]->entries = entries;
-        shapes[i]->sparse = (LLAMATCH_LIST == kind) ? 0 : entries / 4;
-        shapes[i]->dense = dense_entries(engine);
-    }
-    for (llamatch_peer_t *peer = engine->peers; NULL != peer; peer = peer->next) {
-        fit_lane(engine, &peer->posted, &engine->posted_shape, &engine->posted);
-        fit_lane(engine, &peer->unexpected, &engine->unexpected_shape, &engine->unexpected);
-    }
-    fit_lane(engine, &engine->wild, &engine->posted_shape, &engine->posted);
 }
 
 static void ring_insert(llamatch_engine_t *engine, llamatch_peer_t *peer)
@@ -252,30 +198,32 @@ static void appended(llamatch_engine_t *engine, llamatch_queue_t *queue,
     if (NULL != queue->index) {
         llamatch_index_add(&engine->indexing, queue, shape, tag, pos);
         counts->dropped += (NULL == queue->index);
-    } else if (UINT32_MAX == queue->effort && may_index(engine)
+    } else if (UINT32_MAX == queue->effort
                && (LLAMATCH_HASH == engine->kind || queue->count > engine->index_above)) {
         make_index(engine, queue, shape, counts);
     }
 }
 
-int llamatch_engine_post_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
+int llamatch_engine_post_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
                               void *item, uint64_t *place)
 {
     const llamatch_shape_t *shape = &engine->posted_shape;
     llamatch_lane_t *lane = (NULL != peer) ? &peer->posted : &engine->wild;
-    llamatch_pos_t pos = llamatch_lane_append(lane, shape, tag, engine->next_post, item);
+    llamatch_pos_t pos;
 
-    if (NULL == pos.node) {
+    if (LLAMATCH_OK != llamatch_lane_append(lane, shape, tag, engine->next_post, item, &pos)) {
         return LLAMATCH_ERR_NO_MEMORY;
     }
-    *place = (uintptr_t) pos.node;
-    ++engine->next_post;
-    llamatch_lengthen(&engine->num_posted, &engine->most_posted);
     if (NULL != peer) {
         know_peer(engine, peer);
     }
     heed(engine, peer);
-    appended(engine, &lane->queue, shape, &engine->posted, tag, pos);
+    *place = llamatch_lane_place(lane, shape);
+    ++engine->next_post;
+    llamatch_lengthen(&engine->num_posted, &engine->most_posted);
+    if (!llamatch_lane_is_short(lane)) {
+        appended(engine, &lane->queue, shape, &engine->posted, tag, pos);
+    }
     return LLAMATCH_OK;
 }
 
@@ -312,146 +260,79 @@ static inline void count_effort(llamatch_engine_t *engine, llamatch_queue_t *que
                                 const llamatch_shape_t *shape, llamatch_counts_t *counts,
                                 uint64_t depth)
 {
-    if (LLAMATCH_UNLIKELY(depth > engine->index_above)) {
+    if (LLAMATCH_UNLIKELY(depth > engine->index_above)) { /* never of a short lane */
         add_effort(engine, queue, shape, counts, depth);
     }
 }
 
-/* Take the first match of a search out of a lane, dense or not, indexed or not. */
-static inline void take_out(llamatch_engine_t *engine, llamatch_lane_t *lane,
-                            const llamatch_shape_t *shape, llamatch_counts_t *counts,
-                            llamatch_pos_t pos)
+/* Take what a search has found out of a long lane. */
+static inline void take_long(llamatch_engine_t *engine, llamatch_lane_t *lane,
+                             const llamatch_shape_t *shape, llamatch_counts_t *counts,
+                             llamatch_pos_t pos)
 {
-    if (llamatch_lane_is_dense(lane)) {
-        llamatch_lane_pull_rear(lane, shape); /* where the search has left it */
-        return;
-    }
-    if (NULL != lane->cursor) { /* of messages, and there is no index */
-        llamatch_lane_remove(lane, shape, pos);
-        return;
-    }
-    if (NULL == lane->queue.index) {
-        (void) llamatch_queue_remove(&lane->queue, shape, pos);
+    if (LLAMATCH_LIKELY(NULL == lane->queue.index)) {
+        llamatch_queue_remove(&lane->queue, shape, pos);
     } else {
-        llamatch_index_remove(&engine->indexing, &lane->queue, shape, pos,
-                              engine->index_above / INDEX_HYSTERESIS, keeps_index(engine));
+        llamatch_index_remove(&engine->indexing, &lane->queue, shape, pos);
         counts->dropped += (NULL == lane->queue.index);
     }
     llamatch_lane_changed(lane, shape);
 }
 
-static inline uint64_t seq_at(const llamatch_shape_t *shape, llamatch_pos_t pos)
+/* Take what a search has found out of its lane. */
+static inline void *take_out(llamatch_engine_t *engine, llamatch_lane_t *lane,
+                             const llamatch_shape_t *shape, llamatch_counts_t *counts,
+                             const llamatch_found_t *found)
 {
-    return (NULL != pos.node) ? llamatch_node_slots(shape, pos.node)[pos.index].seq : UINT64_MAX;
-}
+    void *item = found->slot->item;
 
-/* The first receive of one queue that matches a message. */
-static llamatch_pos_t first_posted(llamatch_engine_t *engine, llamatch_queue_t *queue, int32_t tag,
-                                   uint64_t *examined)
-{
-    const llamatch_shape_t *shape = &engine->posted_shape;
-    llamatch_pos_t pos, any_tag = {NULL, 0};
-
-    if (NULL == queue->index) {
-        return llamatch_queue_find(queue, shape, llamatch_key_of_message(tag), examined);
-    }
-    if (0 != queue->index->any_tags && 0 <= tag) {
-        any_tag = llamatch_index_find(&engine->indexing, queue, shape, LLAMATCH_ANY_TAG, examined);
-    }
-    pos = llamatch_index_find(&engine->indexing, queue, shape, tag, examined);
-    return (seq_at(shape, any_tag) < seq_at(shape, pos)) ? any_tag : pos;
-}
-
-/*
- * The earliest match of two queues without index: their nodes are walked in the order of their
- * first numbers, so no more is examined than the entries posted before the result, plus the rest
- * of one node. Returns 0 or 1 for the queue in which it is.
- */
-static int first_merged(const llamatch_shape_t *shape, llamatch_queue_t *const queues[2],
-                        llamatch_key_t key, llamatch_pos_t *found, uint64_t examined[2])
-{
-    llamatch_pos_t at[2] = {{queues[0]->head, 0}, {queues[1]->head, 0}};
-    int here = (at[0].node->first_seq < at[1].node->first_seq) ? 0 : 1;
-    uint64_t limit;
-
-    for (;; here = !here) {
-        limit = (NULL != at[!here].node) ? at[!here].node->first_seq : UINT64_MAX;
-        if (shape->find(&at[here], limit, shape->tags_offset, key, &examined[here])) {
-            break;
-        }
-        if (UINT64_MAX == limit) {
-            found->node = NULL;
-            return here;
-        }
-    }
-    /* What was posted before this match and not examined is in nodes that begin before it. */
-    limit = seq_at(shape, at[here]);
-    if (shape->find(&at[!here], limit, shape->tags_offset, key, &examined[!here])
-        && seq_at(shape, at[!here]) < limit) {
-        here = !here;
-    }
-    *found = at[here];
-    return here;
-}
-
-/* The end of a search for a receive, which has found one or not. */
-static inline void *take_posted(llamatch_engine_t *engine, llamatch_lane_t *lane,
-                                llamatch_pos_t pos)
-{
-    void *item = NULL;
-
-    if (NULL == pos.node) {
-        ++engine->posted.searches;
+    if (llamatch_lane_is_short(lane)) {
+        llamatch_lane_take(lane, shape, found->pos.index);
     } else {
-        item = llamatch_node_slots(&engine->posted_shape, pos.node)[pos.index].item;
-        --engine->num_posted;
-        take_out(engine, lane, &engine->posted_shape, &engine->posted, pos);
+        take_long(engine, lane, shape, counts, found->pos);
     }
     return item;
 }
 
-/* Two queues that both have entries, or one with an index. */
-APART static void *match_long(llamatch_engine_t *engine, llamatch_lane_t *const lanes[2],
-                              int32_t tag)
+/* llamatch_lane_find, and what it has found. */
+static inline llamatch_found_t find_in_short(const llamatch_lane_t *lane, llamatch_key_t key,
+                                             uint64_t *examined)
 {
-    const llamatch_shape_t *shape = &engine->posted_shape;
-    llamatch_queue_t *const queues[2] = {&lanes[0]->queue, &lanes[1]->queue};
-    uint64_t examined[2] = {0, 0};
-    llamatch_pos_t pos = {NULL, 0};
-    void *item;
-    int from = 0;
+    llamatch_found_t found = {NULL, {NULL, llamatch_lane_find(lane, key)}};
 
-    if (0 == queues[1]->count) {
-        pos = first_posted(engine, queues[0], tag, &examined[0]);
-    } else if (0 == queues[0]->count) {
-        from = 1;
-        pos = first_posted(engine, queues[1], tag, &examined[1]);
-    } else if (NULL == queues[0]->index && NULL == queues[1]->index) {
-        from = first_merged(shape, queues, llamatch_key_of_message(tag), &pos, examined);
-    } else {
-        llamatch_pos_t specific = first_posted(engine, queues[0], tag, &examined[0]);
-        llamatch_pos_t wild = first_posted(engine, queues[1], tag, &examined[1]);
-
-        from = (seq_at(shape, wild) < seq_at(shape, specific)) ? 1 : 0;
-        pos = (1 == from) ? wild : specific;
+    *examined += llamatch_lane_depth(lane, found.pos.index);
+    if (LLAMATCH_SHORT_MAX != found.pos.index) {
+        found.slot = &lane->slots[found.pos.index];
     }
-    count_depth(&engine->posted, examined[0] + examined[1]);
-    item = take_posted(engine, lanes[from], pos);
-    count_effort(engine, queues[0], shape, &engine->posted, examined[0]);
-    count_effort(engine, queues[1], shape, &engine->posted, examined[1]);
-    return item;
+    return found;
+}
+
+static inline uint64_t seq_of(const llamatch_found_t *found)
+{
+    return (NULL != found->slot) ? found->slot->seq : UINT64_MAX;
+}
+
+static inline llamatch_found_t found_at(const llamatch_shape_t *shape, llamatch_pos_t pos)
+{
+    llamatch_found_t found = {NULL, pos};
+
+    if (NULL != pos.node) {
+        found.slot = &llamatch_node_slots(shape, pos.node)[pos.index];
+    }
+    return found;
 }
 
 /*
- * Compare the first few entries from pos on, of which those of the same word are in live, one by
- * one: messages that wait in the order in which they are received are found at the front, and for
- * that few the vectors are slow. Returns the depth of the match, then *pos is it; or 0.
+ * Compare the first few entries of a queue one by one: what waits in the order in which it is
+ * wanted is found at the front, and for that few the vectors are slow. Returns the depth of the
+ * match, then *pos is it; or 0.
  */
-static inline uint32_t find_shallow(const llamatch_shape_t *shape, uint64_t live,
+static inline uint32_t find_shallow(const llamatch_shape_t *shape, const llamatch_queue_t *queue,
                                     llamatch_key_t key, llamatch_pos_t *pos)
 {
-    llamatch_node_t *node = pos->node;
-    uint32_t word = pos->index / 64;
+    llamatch_node_t *node = queue->head;
+    uint64_t live = node->bits[0];
+    uint32_t word = 0;
 
     for (uint32_t depth = 1; depth <= SHALLOW; ++depth, live &= live - 1) {
         while (0 == live) {
@@ -475,59 +356,72 @@ static inline uint32_t find_shallow(const llamatch_shape_t *shape, uint64_t live
     return 0;
 }
 
-/* The first match in a queue without index. */
-static inline llamatch_pos_t first_match(const llamatch_queue_t *queue,
-                                         const llamatch_shape_t *shape, llamatch_key_t key,
-                                         uint64_t *examined)
+/* The first match in a queue without index. What is not older than the limit may be left out. */
+static inline llamatch_found_t find_in_queue(const llamatch_queue_t *queue,
+                                             const llamatch_shape_t *shape, llamatch_key_t key,
+                                             uint64_t limit, uint64_t *examined)
 {
     llamatch_pos_t pos = {queue->head, 0};
-    uint32_t depth = find_shallow(shape, queue->head->bits[0], key, &pos);
+    uint32_t depth = find_shallow(shape, queue, key, &pos);
 
-    if (0 == depth) {
-        return llamatch_queue_find(queue, shape, key, examined);
-    }
-    *examined += depth;
-    return pos;
-}
-
-/* The first match in a dense lane. */
-static inline llamatch_pos_t first_dense(llamatch_lane_t *lane, const llamatch_shape_t *shape,
-                                         llamatch_key_t key, uint64_t *examined)
-{
-    llamatch_pos_t pos = {lane->queue.head, lane->rear};
-
-    if (llamatch_lane_matches_rear(lane, key.tag)) {
-        ++*examined;
-        return pos;
-    }
-    if (!llamatch_lane_has_none(lane, key.tag)) {
-        pos.index = llamatch_lane_find(lane, shape, key, examined);
-    }
-    if (lane->end == pos.index) {
+    if (0 < depth) {
+        *examined += depth;
+    } else if (!shape->find(&pos, limit, shape->tags_offset, key, examined)) {
         pos.node = NULL;
     }
-    return pos;
+    return found_at(shape, pos);
 }
 
-static inline uint64_t first_seq(const llamatch_shape_t *shape, const llamatch_lane_t *lane)
+/* The first receive of a lane that matches a message; what is not older than the limit may be left
+ * out. */
+static inline llamatch_found_t first_posted(llamatch_engine_t *engine, llamatch_lane_t *lane,
+                                            int32_t tag, uint64_t limit, uint64_t *examined)
 {
-    return llamatch_node_slots(shape, lane->queue.head)[llamatch_lane_begin(lane)].seq;
+    const llamatch_shape_t *shape = &engine->posted_shape;
+    llamatch_queue_t *queue = &lane->queue;
+    llamatch_found_t found, any_tag = {NULL, {NULL, 0}};
+
+    if (llamatch_lane_is_short(lane)) {
+        return find_in_short(lane, llamatch_key_of_message(tag), examined);
+    }
+    if (NULL == queue->index) {
+        return find_in_queue(queue, shape, llamatch_key_of_message(tag), limit, examined);
+    }
+    if (0 != queue->index->any_tags && 0 <= tag) {
+        any_tag = found_at(shape, llamatch_index_find(&engine->indexing, queue, shape,
+                                                      LLAMATCH_ANY_TAG, examined));
+    }
+    found = found_at(shape, llamatch_index_find(&engine->indexing, queue, shape, tag, examined));
+    return (seq_of(&any_tag) < seq_of(&found)) ? any_tag : found;
 }
 
-/* As first_merged, for two dense lanes: a receive for any source that waits for rare messages is
- * the usual case. */
-static inline int first_merged_dense(const llamatch_shape_t *shape, llamatch_lane_t *const lanes[2],
-                                     llamatch_key_t key, llamatch_pos_t *found, uint64_t *examined)
+/*
+ * The earliest match of two queues without index: their nodes are walked in the order of their
+ * first numbers, so no more is examined than the entries posted before the result, plus the rest
+ * of one node. Returns 0 or 1 for the queue in which it is.
+ */
+static int first_merged(const llamatch_shape_t *shape, llamatch_lane_t *const lanes[2],
+                        llamatch_key_t key, llamatch_found_t *found, uint64_t examined[2])
 {
-    int here = (first_seq(shape, lanes[0]) < first_seq(shape, lanes[1])) ? 0 : 1;
-    uint64_t seq;
+    llamatch_pos_t at[2] = {{lanes[0]->queue.head, 0}, {lanes[1]->queue.head, 0}};
+    int here = (at[0].node->first_seq < at[1].node->first_seq) ? 0 : 1;
+    uint64_t limit;
 
-    *found = first_dense(lanes[here], shape, key, examined);
-    seq = seq_at(shape, *found);
-    if (first_seq(shape, lanes[!here]) < seq) {
-        llamatch_pos_t other = first_dense(lanes[!here], shape, key, examined);
+    for (;; here = !here) {
+        limit = (NULL != at[!here].node) ? at[!here].node->first_seq : UINT64_MAX;
+        if (shape->find(&at[here], limit, shape->tags_offset, key, &examined[here])) {
+            break;
+        }
+        if (UINT64_MAX == limit) {
+            return here;
+        }
+    }
+    *found = found_at(shape, at[here]);
+    /* What was posted before this match and not examined is in nodes that begin before it. */
+    if (shape->find(&at[!here], found->slot->seq, shape->tags_offset, key, &examined[!here])) {
+        llamatch_found_t other = found_at(shape, at[!here]);
 
-        if (seq_at(shape, other) < seq) {
+        if (other.slot->seq < found->slot->seq) {
             *found = other;
             here = !here;
         }
@@ -535,63 +429,125 @@ static inline int first_merged_dense(const llamatch_shape_t *shape, llamatch_lan
     return here;
 }
 
-void *llamatch_engine_match_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag)
+/* The earliest match of two lanes that have entries and are not both short. Returns 0 or 1 for the
+ * one in which it is. */
+static int first_of_both(llamatch_engine_t *engine, llamatch_lane_t *const lanes[2], int32_t tag,
+                         llamatch_found_t *found, uint64_t examined[2])
+{
+    bool quick[2] = {llamatch_lane_is_short(lanes[0]) || NULL != lanes[0]->queue.index,
+                     llamatch_lane_is_short(lanes[1]) || NULL != lanes[1]->queue.index};
+    int here = quick[0] ? 0 : 1;
+    llamatch_found_t other;
+
+    if (!quick[0] && !quick[1]) {
+        return first_merged(&engine->posted_shape, lanes, llamatch_key_of_message(tag), found,
+                            examined);
+    }
+    *found = first_posted(engine, lanes[here], tag, UINT64_MAX, &examined[here]);
+    other = first_posted(engine, lanes[!here], tag, seq_of(found), &examined[!here]);
+    if (seq_of(&other) < seq_of(found)) {
+        *found = other;
+        here = !here;
+    }
+    return here;
+}
+
+/* Match with one lane or two, of which one is long. */
+APART static void *match_long(llamatch_engine_t *engine, llamatch_lane_t *const lanes[2],
+                              int32_t tag)
 {
     const llamatch_shape_t *shape = &engine->posted_shape;
+    llamatch_found_t found = {NULL, {NULL, 0}};
+    uint64_t examined[2] = {0, 0};
+    int from = (0 == lanes[1]->live) ? 0 : 1;
+    void *item = NULL;
+
+    if (0 != lanes[!from]->live) {
+        from = first_of_both(engine, lanes, tag, &found, examined);
+    } else {
+        found = first_posted(engine, lanes[from], tag, UINT64_MAX, &examined[from]);
+    }
+    count_depth(&engine->posted, examined[0] + examined[1]);
+    if (NULL == found.slot) {
+        ++engine->posted.searches;
+    } else {
+        --engine->num_posted;
+        item = take_out(engine, lanes[from], shape, &engine->posted, &found);
+    }
+    count_effort(engine, &lanes[0]->queue, shape, &engine->posted, examined[0]);
+    count_effort(engine, &lanes[1]->queue, shape, &engine->posted, examined[1]);
+    return item;
+}
+
+static inline uint64_t first_seq(const llamatch_lane_t *lane)
+{
+    return lane->slots[llamatch_lane_first(lane)].seq;
+}
+
+void *llamatch_engine_match_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag)
+{
     llamatch_lane_t *const lanes[2] = {&peer->posted, &engine->wild};
+    llamatch_lane_t *lane = lanes[0], *other = NULL;
     llamatch_key_t key = llamatch_key_of_message(tag);
-    bool both = (0 != lanes[0]->count && 0 != lanes[1]->count);
-    uint64_t examined = 0;
-    int from = (0 == lanes[1]->count) ? 0 : 1;
-    llamatch_pos_t pos;
+    uint32_t index, depth;
     void *item;
 
-    if (both && llamatch_lane_is_dense(lanes[0]) && llamatch_lane_is_dense(lanes[1])) {
-        from = first_merged_dense(shape, lanes, key, &pos, &examined);
-        count_depth(&engine->posted, examined);
-        return take_posted(engine, lanes[from], pos);
+    /* Of two lanes the one with the oldest entry first: what is not newer than the match there need
+     * not be looked for in the other. */
+    if (0 == lanes[0]->live) {
+        lane = lanes[1];
+    } else if (0 != lanes[1]->live) {
+        if (!llamatch_lane_is_short(lanes[0]) || !llamatch_lane_is_short(lanes[1])) {
+            return match_long(engine, lanes, tag);
+        }
+        lane = lanes[first_seq(lanes[1]) < first_seq(lanes[0])];
+        other = (lane == lanes[0]) ? lanes[1] : lanes[0];
     }
-    if (both) {
-        llamatch_lane_settle(lanes[0], shape);
-        llamatch_lane_settle(lanes[1], shape);
+    if (!llamatch_lane_is_short(lane)) {
         return match_long(engine, lanes, tag);
     }
-    if (llamatch_lane_is_dense(lanes[from])) {
-        pos = first_dense(lanes[from], shape, key, &examined);
-        count_depth(&engine->posted, examined);
-        return take_posted(engine, lanes[from], pos);
+    index = llamatch_lane_find(lane, key);
+    depth = llamatch_lane_depth(lane, index);
+    if (NULL != other
+        && (LLAMATCH_SHORT_MAX == index || first_seq(other) < lane->slots[index].seq)) {
+        uint32_t in_other = llamatch_lane_find(other, key);
+
+        depth += llamatch_lane_depth(other, in_other);
+        if (LLAMATCH_SHORT_MAX == index
+            || (LLAMATCH_SHORT_MAX != in_other
+                && other->slots[in_other].seq < lane->slots[index].seq)) {
+            lane = other;
+            index = in_other;
+        }
     }
-    if (NULL != lanes[from]->queue.index) {
-        return match_long(engine, lanes, tag);
+    count_depth(&engine->posted, depth);
+    if (LLAMATCH_SHORT_MAX == index) {
+        ++engine->posted.searches;
+        return NULL;
     }
-    pos = first_match(&lanes[from]->queue, shape, key, &examined);
-    count_depth(&engine->posted, examined);
-    item = take_posted(engine, lanes[from], pos);
-    count_effort(engine, &lanes[from]->queue, shape, &engine->posted, examined);
+    item = lane->slots[index].item;
+    --engine->num_posted;
+    llamatch_lane_take(lane, &engine->posted_shape, index);
     return item;
 }
 
 int llamatch_engine_cancel(llamatch_engine_t *engine, llamatch_peer_t *peer, void *item,
                            uint64_t place)
 {
-    llamatch_node_t *node = (llamatch_node_t *) (uintptr_t) place;
     llamatch_lane_t *lane = (NULL != peer) ? &peer->posted : &engine->wild;
     const llamatch_shape_t *shape = &engine->posted_shape;
-    llamatch_pos_t pos = {NULL, 0};
+    llamatch_found_t found = {NULL, {NULL, 0}};
 
-    if (NULL != node) {
-        pos = llamatch_lane_find_item(lane, shape, node, item);
+    if (0 != place) {
+        found = llamatch_lane_find_item(lane, shape, place, item);
     }
-    if (NULL == pos.node) {
+    if (NULL == found.slot) {
         return LLAMATCH_NOT_FOUND;
     }
-    if (llamatch_lane_is_dense(lane)) {
-        llamatch_lane_cancel(lane, shape, pos.index);
-    } else if (NULL == lane->queue.index) {
-        llamatch_lane_remove(lane, shape, pos);
+    if (NULL == lane->queue.index) {
+        (void) take_out(engine, lane, shape, &engine->posted, &found);
     } else {
-        llamatch_index_cancel(&engine->indexing, &lane->queue, shape, pos,
-                              engine->index_above / INDEX_HYSTERESIS, keeps_index(engine));
+        llamatch_index_cancel(&engine->indexing, &lane->queue, shape, found.pos);
         engine->posted.dropped += (NULL == lane->queue.index);
         llamatch_lane_changed(lane, shape);
     }
@@ -600,213 +556,129 @@ int llamatch_engine_cancel(llamatch_engine_t *engine, llamatch_peer_t *peer, voi
     return LLAMATCH_OK;
 }
 
-int llamatch_engine_arrive_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
+int llamatch_engine_arrive_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
                                 void *item)
 {
     const llamatch_shape_t *shape = &engine->unexpected_shape;
     llamatch_lane_t *lane = &peer->unexpected;
+    bool is_first = 0 == lane->live;
     llamatch_pos_t pos;
 
     if (LLAMATCH_ANY_TAG == tag) {
         return LLAMATCH_ERR_ARGUMENT;
     }
-    pos = llamatch_lane_append(lane, shape, tag, engine->next_arrival, item);
-    if (NULL == pos.node) {
+    if (LLAMATCH_OK != llamatch_lane_append(lane, shape, tag, engine->next_arrival, item, &pos)) {
         return LLAMATCH_ERR_NO_MEMORY;
     }
+    know_peer(engine, peer);
     ++engine->next_arrival;
     llamatch_lengthen(&engine->num_unexpected, &engine->most_unexpected);
-    know_peer(engine, peer);
     heed(engine, peer);
-    if (1 == lane->count && peer != peer->ring_next) {
+    if (is_first && peer != peer->ring_next) {
         llamatch_engine_enter_ring(engine, peer);
     }
-    appended(engine, &lane->queue, shape, &engine->unexpected, tag, pos);
-    if (NULL != lane->queue.index) {
-        lane->cursor = NULL; /* with an index, nobody cares for it */
+    if (!llamatch_lane_is_short(lane)) {
+        appended(engine, &lane->queue, shape, &engine->unexpected, tag, pos);
     }
     return LLAMATCH_OK;
 }
 
-/* The first message of a lane without index that a receive matches. */
-static inline llamatch_pos_t first_message(llamatch_engine_t *engine, llamatch_lane_t *lane,
-                                           int32_t tag, uint64_t *examined)
-{
-    const llamatch_shape_t *shape = &engine->unexpected_shape;
-    llamatch_key_t key = llamatch_key_of_receive(tag);
-    llamatch_pos_t pos = {lane->queue.head, 0};
-    uint64_t live = pos.node->bits[0];
-    uint32_t depth;
-
-    if (NULL != lane->cursor && tag == lane->passed_tag) {
-        pos.node = lane->cursor;
-        pos.index = lane->cursor_word * 64;
-        live = pos.node->bits[lane->cursor_word] & lane->fresh;
-    }
-    depth = find_shallow(shape, live, key, &pos);
-    if (0 < depth) {
-        *examined += depth;
-        if (1 < depth) {
-            llamatch_lane_remember(lane, shape, tag, pos);
-        }
-        return pos;
-    }
-    pos = llamatch_queue_find(&lane->queue, shape, key, examined);
-    if (NULL != pos.node) {
-        llamatch_lane_remember(lane, shape, tag, pos);
-    }
-    return pos;
-}
-
-static inline void count_effort_of_messages(llamatch_engine_t *engine, llamatch_lane_t *lane,
-                                            int32_t tag, uint64_t depth)
-{
-    if (LLAMATCH_ANY_TAG != tag) { /* which an index does not help */
-        count_effort(engine, &lane->queue, &engine->unexpected_shape, &engine->unexpected, depth);
-        if (NULL != lane->queue.index) {
-            lane->cursor = NULL; /* with an index, nobody cares for it */
-        }
-    }
-}
-
-/* Search the messages of one peer. */
-static inline bool search_peer(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
-                               llamatch_hold_t *hold, uint64_t *examined)
+/* The first message of a peer, which has some, that a receive matches. */
+static inline llamatch_found_t first_message(llamatch_engine_t *engine, llamatch_peer_t *peer,
+                                             int32_t tag, uint64_t *examined)
 {
     llamatch_lane_t *lane = &peer->unexpected;
     const llamatch_shape_t *shape = &engine->unexpected_shape;
+    llamatch_found_t found;
     uint64_t here = 0;
 
-    if (llamatch_lane_is_dense(lane)) {
-        hold->pos = first_dense(lane, shape, llamatch_key_of_receive(tag), &here);
-    } else if (NULL == lane->queue.index) {
-        hold->pos = first_message(engine, lane, tag, &here);
-        count_effort_of_messages(engine, lane, tag, here);
-    } else if (LLAMATCH_ANY_TAG != tag) {
-        hold->pos = llamatch_index_find(&engine->indexing, &lane->queue, shape, tag, &here);
-    } else {
-        hold->pos = llamatch_queue_find(&lane->queue, shape, llamatch_key_of_receive(tag), &here);
+    if (llamatch_lane_is_short(lane)) {
+        return find_in_short(lane, llamatch_key_of_receive(tag), examined);
     }
+    if (NULL != lane->queue.index && LLAMATCH_ANY_TAG != tag) {
+        return found_at(shape,
+                        llamatch_index_find(&engine->indexing, &lane->queue, shape, tag, examined));
+    }
+    found = find_in_queue(&lane->queue, shape, llamatch_key_of_receive(tag), UINT64_MAX, &here);
     *examined += here;
-    if (NULL == hold->pos.node) {
-        return false;
+    if (LLAMATCH_ANY_TAG != tag) { /* which an index does not help */
+        count_effort(engine, &lane->queue, shape, &engine->unexpected, here);
     }
-    hold->peer = peer;
-    hold->item = llamatch_node_slots(shape, hold->pos.node)[hold->pos.index].item;
-    return true;
+    return found;
 }
 
-/* Search all peers in the order of the ring. Those without messages leave it. */
-APART static uint64_t search_ring(llamatch_engine_t *engine, int32_t tag, llamatch_hold_t *hold)
+/* The same of all peers in the order of the ring. Those without messages leave it. */
+APART static llamatch_found_t search_ring(llamatch_engine_t *engine, int32_t tag,
+                                          llamatch_peer_t **peer_out, uint64_t *examined)
 {
     llamatch_peer_t *peer = engine->ring, *last = peer->ring_prev, *next;
-    uint64_t examined = 0;
+    llamatch_found_t found = {NULL, {NULL, 0}};
 
-    for (bool is_last = false; !is_last; peer = next) {
+    for (bool is_last = false; !is_last && NULL == found.slot; peer = next) {
         is_last = (peer == last);
         next = peer->ring_next;
-        if (0 == peer->unexpected.count) {
+        if (0 == peer->unexpected.live) {
             ring_remove(engine, peer);
-        } else if (search_peer(engine, peer, tag, hold, &examined)) {
-            break;
+        } else {
+            found = first_message(engine, peer, tag, examined);
+            if (NULL != found.slot) {
+                *peer_out = peer;
+            }
         }
     }
-    return examined;
+    return found;
 }
 
-void *llamatch_engine_search(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
-                             llamatch_hold_t *hold)
+/* The first message that a receive matches, and whose it is; *peer is NULL for any source. */
+static inline llamatch_found_t search(llamatch_engine_t *engine, llamatch_peer_t **peer,
+                                      int32_t tag)
 {
     uint64_t examined = 0;
+    llamatch_found_t found = (NULL != *peer) ? first_message(engine, *peer, tag, &examined)
+                                             : search_ring(engine, tag, peer, &examined);
 
-    hold->item = NULL;
-    hold->any = (NULL == peer);
-    if (!llamatch_engine_has_messages(engine, peer)) {
-        return NULL;
-    }
-    if (hold->any) {
-        examined = search_ring(engine, tag, hold);
-    } else {
-        (void) search_peer(engine, peer, tag, hold, &examined);
-    }
-    ++engine->unexpected.searches;
     count_depth(&engine->unexpected, examined);
-    return hold->item;
+    return found;
 }
 
 llamatch_message_t llamatch_engine_probe(llamatch_engine_t *engine, llamatch_peer_t *peer,
                                          int32_t tag)
 {
-    llamatch_hold_t hold = {.peer = peer};
-    llamatch_message_t message;
-
-    message.item = llamatch_engine_search(engine, peer, tag, &hold);
-    message.peer = hold.peer;
-    return message;
-}
-
-void llamatch_engine_take(llamatch_engine_t *engine, const llamatch_hold_t *hold)
-{
-    llamatch_peer_t *peer = hold->peer;
-
-    --engine->unexpected.searches; /* it has taken something */
-    --engine->num_unexpected;
-    take_out(engine, &peer->unexpected, &engine->unexpected_shape, &engine->unexpected, hold->pos);
-    if (!hold->any) {
-        return;
-    }
-    if (engine->ring == peer) {
-        engine->ring = peer->ring_next;
-    } else {
-        /* Those before it had no match, and keep their places. */
-        ring_remove(engine, peer);
-        ring_insert(engine, peer);
-    }
-}
-
-/* Receive from a peer whose messages have no index. */
-static llamatch_message_t receive_from(llamatch_engine_t *engine, llamatch_peer_t *peer,
-                                       int32_t tag)
-{
-    const llamatch_shape_t *shape = &engine->unexpected_shape;
-    llamatch_lane_t *lane = &peer->unexpected;
-    bool dense = llamatch_lane_is_dense(lane);
     llamatch_message_t message = {NULL, peer};
-    uint64_t examined = 0;
-    llamatch_pos_t pos = dense ? first_dense(lane, shape, llamatch_key_of_receive(tag), &examined)
-                               : first_message(engine, lane, tag, &examined);
 
-    count_depth(&engine->unexpected, examined);
-    if (NULL == pos.node) {
+    if (llamatch_engine_has_messages(engine, peer)) {
+        llamatch_found_t found = search(engine, &message.peer, tag);
+
         ++engine->unexpected.searches;
-    } else {
-        message.item = llamatch_node_slots(shape, pos.node)[pos.index].item;
-        --engine->num_unexpected;
-        if (dense) {
-            llamatch_lane_pull_rear(lane, shape);
-        } else {
-            llamatch_lane_remove(lane, shape, pos);
+        if (NULL != found.slot) {
+            message.item = found.slot->item;
         }
     }
-    if (!dense) {
-        count_effort_of_messages(engine, lane, tag, examined);
-    }
     return message;
 }
 
-llamatch_message_t llamatch_engine_receive_rest(llamatch_engine_t *engine, llamatch_peer_t *peer,
+llamatch_message_t llamatch_engine_receive_slow(llamatch_engine_t *engine, llamatch_peer_t *peer,
                                                 int32_t tag)
 {
     llamatch_message_t message = {NULL, peer};
-    llamatch_hold_t hold;
+    llamatch_found_t found = search(engine, &message.peer, tag);
 
-    if (NULL != peer && NULL == peer->unexpected.queue.index) {
-        return receive_from(engine, peer, tag);
+    if (NULL == found.slot) {
+        ++engine->unexpected.searches;
+        return message;
     }
-    message.item = llamatch_engine_search(engine, peer, tag, &hold);
-    if (NULL != message.item) {
-        message.peer = hold.peer;
-        llamatch_engine_take(engine, &hold);
+    --engine->num_unexpected;
+    message.item = take_out(engine, &message.peer->unexpected, &engine->unexpected_shape,
+                            &engine->unexpected, &found);
+    if (NULL != peer) {
+        return message;
+    }
+    if (engine->ring == message.peer) {
+        engine->ring = message.peer->ring_next;
+    } else {
+        /* Those before it had no match, and keep their places. */
+        ring_remove(engine, message.peer);
+        ring_insert(engine, message.peer);
     }
     return message;
 }
@@ -820,16 +692,17 @@ static size_t walk_lane(llamatch_engine_t *engine, llamatch_lane_t *lane,
     bool indexed = (NULL != queue->index);
     size_t removed;
 
-    llamatch_lane_settle(lane, shape);
     if (indexed) {
         llamatch_index_drop(&engine->indexing, queue, shape);
     }
-    removed = llamatch_queue_walk(queue, shape, visit, context);
+    removed = llamatch_lane_walk(lane, shape, visit, context);
     counts->removed += removed;
     if (indexed && LLAMATCH_OK != llamatch_index_build(&engine->indexing, queue, shape)) {
         ++counts->dropped;
     }
-    llamatch_lane_changed(lane, shape);
+    if (!llamatch_lane_is_short(lane)) {
+        llamatch_lane_changed(lane, shape);
+    }
     return removed;
 }
 
@@ -841,7 +714,7 @@ size_t llamatch_engine_walk_unexpected(llamatch_engine_t *engine, llamatch_visit
     for (llamatch_peer_t *peer = engine->peers; NULL != peer; peer = peer->next) {
         removed += walk_lane(engine, &peer->unexpected, &engine->unexpected_shape,
                              &engine->unexpected, visit, context);
-        if (0 == peer->unexpected.count && NULL != peer->ring_next) {
+        if (0 == peer->unexpected.live && NULL != peer->ring_next) {
             ring_remove(engine, peer);
         }
     }
@@ -911,25 +784,28 @@ static int verify_lane(const llamatch_engine_t *engine, const llamatch_lane_t *l
                        const llamatch_shape_t *shape, uint64_t limit)
 {
     const llamatch_node_t *node = lane->queue.tail;
+    const llamatch_slot_t *slots = lane->slots;
+    uint32_t end = llamatch_lane_end(lane);
     int broken = llamatch_lane_verify(lane, shape);
-    uint32_t end;
 
     if (0 == broken && NULL != lane->queue.index) {
         broken = llamatch_index_verify(&engine->indexing, &lane->queue, shape);
     }
-    if (0 == broken && NULL != node) {
-        /* Sorted: only the last number has to be compared with the counter. */
-        end = llamatch_lane_is_dense(lane) ? lane->end : node->end;
-        if (0 < end && llamatch_node_slots(shape, node)[end - 1].seq >= limit) {
-            broken = 105;
-        }
+    if (!llamatch_lane_is_short(lane)) {
+        slots = (NULL != node) ? llamatch_node_slots(shape, node) : NULL;
+        end = (NULL != node) ? node->end : 0;
+    }
+    /* Sorted: only the last number has to be compared with the counter. */
+    if (0 == broken && 0 < end && slots[end - 1].seq >= limit) {
+        broken = 105;
     }
     return broken;
 }
 
 int llamatch_engine_verify(const llamatch_engine_t *engine)
 {
-    size_t posted = engine->wild.count, unexpected = 0, in_ring = 0, expected_in_ring = 0;
+    size_t posted = llamatch_lane_count(&engine->wild), unexpected = 0, in_ring = 0,
+           expected_in_ring = 0;
     int broken = verify_lane(engine, &engine->wild, &engine->posted_shape, engine->next_post);
 
     for (const llamatch_peer_t *peer = engine->peers; 0 == broken && NULL != peer;
@@ -939,12 +815,12 @@ int llamatch_engine_verify(const llamatch_engine_t *engine)
             broken = verify_lane(engine, &peer->unexpected, &engine->unexpected_shape,
                                  engine->next_arrival);
         }
-        if (0 == broken && 0 != peer->unexpected.count && NULL == peer->ring_next) {
+        if (0 == broken && 0 != peer->unexpected.live && NULL == peer->ring_next) {
             return 103;
         }
         expected_in_ring += (NULL != peer->ring_next);
-        posted += peer->posted.count;
-        unexpected += peer->unexpected.count;
+        posted += llamatch_lane_count(&peer->posted);
+        unexpected += llamatch_lane_count(&peer->unexpected);
     }
     if (0 != broken) {
         return broken;

@@ -15,8 +15,24 @@
  * for any source: with many peers a single queue would make each search pass everybody's entries.
  * The state of a peer is part of the caller's own state for it, so a peer that was never talked to
  * costs nothing here. A queue that is long and searched deeply gets a hash over its tags
- * (llamatch_index.h); a short one, or one that is matched at its front, never does. Up to 96
+ * (llamatch_index.h); a short one, or one that is matched at its front, never does. Up to 64
  * entries are kept in a form that costs no more than a list of them (llamatch_lane.h).
+ *
+ * Who does what, by the form of the lanes that have entries. Functions whose names end in _slow do
+ * an operation completely, the inline ones only what comes first here:
+ *
+ *     lanes                    | a message searches receives      | a receive searches messages
+ *     -------------------------+----------------------------------+-----------------------------
+ *     one, short, first entry  | llamatch_engine_match (inline)   | ..._receive (inline)
+ *     one, short               | match_slow: llamatch_lane_find   | first_message: the same
+ *     one, long                | first_posted: find_in_queue      | first_message: the same
+ *     one, indexed             | first_posted: index_find, with   | first_message: index_find;
+ *                              | the tag and with ANY_TAG         | for ANY_TAG find_in_queue
+ *     two, short and short     | match_slow                       | there is one lane per peer;
+ *     two, long and long       | first_merged                     | any source: search_ring
+ *     two, others              | first_of_both                    |
+ *
+ * Tags are no column: ANY_TAG on either side is part of the key (llamatch_key_t), but for an index.
  *
  * Order (rule M1), and why it holds
  * ---------------------------------
@@ -25,17 +41,15 @@
  * hence sorted by them (queue invariant I5). The receives that can match a message from source s
  * are exactly those in peer s's posted queue and in the wild queue. "First match of a sorted
  * queue" is the earliest match in that queue; the smaller number of the two first matches is
- * therefore the earliest posted of all matching receives. Dense lanes are sorted as well (lane
- * invariant I4); the first of the rear is the first match if its tag is the message's and there is
- * no front, or the front has none that the message matches (I7: it was searched for the same tag,
- * and nothing came to it since). first_merged_dense takes the two first matches and compares.
- * Without an index, first_merged finds it by walking the nodes of the two queues in the order of
- * their first numbers. When a node yields a match with number m, every entry that was posted before
- * m and is not yet examined is in the other queue, in nodes whose first number is smaller than m:
- * only those are still searched, and the result is the minimum. Nothing posted before the result is
- * left unexamined. With an index, the first match of a queue is the older one of its first entry
- * with the message's tag and its first entry with ANY_TAG (llamatch_index.h says why these are
- * found), and no others match.
+ * therefore the earliest posted of all matching receives. Short lanes are sorted as well (lane
+ * invariant I2). Where a lane is searched after the other one, entries that are not older than the
+ * match there need not be looked at. Of two queues without an index, first_merged finds it by
+ * walking their nodes in the order of their first numbers. When a node yields a match with number
+ * m, every entry that was posted before m and is not yet examined is in the other queue, in nodes
+ * whose first number is smaller than m: only those are still searched, and the result is the
+ * minimum. Nothing posted before the result is left unexamined. With an index, the first match of a
+ * queue is the older one of its first entry with the message's tag and its first entry with ANY_TAG
+ * (llamatch_index.h says why these are found), and no others match.
  *
  * Messages. The caller hands messages over in the order their source sent them (ob1 does, by its
  * own per-peer sequence numbers), and messages of one source are in one queue, in that order. The
@@ -76,6 +90,10 @@ typedef enum {
 } llamatch_kind_t;
 
 #define LLAMATCH_NUM_KINDS 4
+
+/** Entries above which a queue of kind AUTO may get an index, unless a test wants another number.
+ */
+#define LLAMATCH_INDEX_ABOVE 96
 
 /** "auto", "lla", "hash", "list". */
 extern const char *const llamatch_kind_names[LLAMATCH_NUM_KINDS];
@@ -131,18 +149,16 @@ typedef struct llamatch_engine {
     uint32_t most_posted;
     uint64_t next_post;
     uint64_t next_arrival;
-    llamatch_lane_t wild; /**< receives for any source */
-    llamatch_shape_t posted_shape;
-    llamatch_shape_t unexpected_shape;
-    llamatch_node_t *spare; /**< of both shapes */
+    llamatch_lane_t wild;   /**< receives for any source */
     llamatch_peer_t *ring;  /**< the peer to be served next */
     llamatch_peer_t *peers; /**< all that ever had an entry */
+    llamatch_shape_t posted_shape;
+    llamatch_shape_t unexpected_shape;
     llamatch_counts_t posted;
     llamatch_counts_t unexpected;
     llamatch_indexing_t indexing;
     llamatch_kind_t kind;
     uint32_t index_above; /**< entries from which on a queue may have an index */
-    uint32_t entries;
     llamatch_hot_t *hot;
 } llamatch_engine_t;
 
@@ -165,22 +181,11 @@ typedef struct llamatch_message {
     llamatch_peer_t *peer; /**< whose it is, if there is one */
 } llamatch_message_t;
 
-/** An unexpected message that a search found. Valid until the engine is next used. */
-typedef struct llamatch_hold {
-    void *item;            /**< NULL: nothing found */
-    llamatch_peer_t *peer; /**< whose message it is */
-    llamatch_pos_t pos;
-    bool any; /**< found by an any-source search */
-} llamatch_hold_t;
-
 /** @return LLAMATCH_OK, LLAMATCH_ERR_ARGUMENT or LLAMATCH_ERR_NO_MEMORY (nothing to finish then) */
 int llamatch_engine_init(llamatch_engine_t *engine, const llamatch_config_t *config);
 
 /** Forget all entries of all peers and give all memory back. */
 void llamatch_engine_fini(llamatch_engine_t *engine);
-
-/** Change the kind, also while there are entries. */
-void llamatch_engine_set_kind(llamatch_engine_t *engine, llamatch_kind_t kind);
 
 /** Prepare a peer. From its first entry on it must stay where it is until the engine is finished.
  */
@@ -231,7 +236,7 @@ static inline int llamatch_engine_arrive(llamatch_engine_t *engine, llamatch_pee
 static inline bool llamatch_engine_has_messages(const llamatch_engine_t *engine,
                                                 const llamatch_peer_t *peer)
 {
-    return 0 != ((NULL != peer) ? peer->unexpected.count : engine->num_unexpected);
+    return (NULL != peer) ? 0 != peer->unexpected.live : 0 != engine->num_unexpected;
 }
 
 /**
@@ -246,17 +251,6 @@ static inline llamatch_message_t llamatch_engine_receive(llamatch_engine_t *engi
 /** Find the same message and leave it there: a second probe, or a receive, finds it again. */
 llamatch_message_t llamatch_engine_probe(llamatch_engine_t *engine, llamatch_peer_t *peer,
                                          int32_t tag);
-
-/**
- * The same, for llamatch_engine_take.
- *
- * @return the message (also hold->item), or NULL
- */
-void *llamatch_engine_search(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
-                             llamatch_hold_t *hold);
-
-/** Remove the message that the search found. */
-void llamatch_engine_take(llamatch_engine_t *engine, const llamatch_hold_t *hold);
 
 /**
  * Visit all unexpected messages, or all posted receives, peer by peer and in order within each
@@ -280,22 +274,21 @@ size_t llamatch_engine_num_indexed(const llamatch_engine_t *engine);
 /** @return 0, or which invariant is broken (see above) */
 int llamatch_engine_verify(const llamatch_engine_t *engine);
 
-/** The rest of the inline functions below, each of which it does completely. */
-int llamatch_engine_post_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
+/** The inline functions below for all cases, each of which they do completely. */
+int llamatch_engine_post_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
                               void *item, uint64_t *place);
-void *llamatch_engine_match_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag);
-int llamatch_engine_arrive_rest(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
+void *llamatch_engine_match_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag);
+int llamatch_engine_arrive_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
                                 void *item);
-llamatch_message_t llamatch_engine_receive_rest(llamatch_engine_t *engine, llamatch_peer_t *peer,
+llamatch_message_t llamatch_engine_receive_slow(llamatch_engine_t *engine, llamatch_peer_t *peer,
                                                 int32_t tag);
 
 /** A peer without messages gets its first one, and goes to the ring's end. */
 void llamatch_engine_enter_ring(llamatch_engine_t *engine, llamatch_peer_t *peer);
 
-/*
- * All below is for dense lanes (llamatch_lane.h), one at a time; the functions above do the rest. A
- * lane of a peer that is not known yet, and one of kind HASH, is never dense.
- */
+/* All below is for the front of short lanes (llamatch_lane.h). The lane of a peer that is not known
+ * yet is not short. */
+
 static inline void llamatch_lengthen(uint32_t *length, uint32_t *most)
 {
     uint32_t value = *length + 1;
@@ -311,11 +304,10 @@ static inline int llamatch_engine_post(llamatch_engine_t *engine, llamatch_peer_
 {
     llamatch_lane_t *lane = (NULL != peer) ? &peer->posted : &engine->wild;
 
-    if (LLAMATCH_UNLIKELY(!llamatch_lane_has_room(lane))) {
-        return llamatch_engine_post_rest(engine, peer, tag, item, place);
+    if (LLAMATCH_UNLIKELY(!llamatch_lane_push(lane, tag, engine->next_post, item))) {
+        return llamatch_engine_post_slow(engine, peer, tag, item, place);
     }
-    *place =
-        (uintptr_t) llamatch_lane_push(lane, &engine->posted_shape, tag, engine->next_post, item);
+    *place = (uintptr_t) lane->tags;
     ++engine->next_post;
     llamatch_lengthen(&engine->num_posted, &engine->most_posted);
     return LLAMATCH_OK;
@@ -324,25 +316,28 @@ static inline int llamatch_engine_post(llamatch_engine_t *engine, llamatch_peer_
 static inline void *llamatch_engine_match(llamatch_engine_t *engine, llamatch_peer_t *peer,
                                           int32_t tag)
 {
-    const llamatch_shape_t *shape = &engine->posted_shape;
     llamatch_lane_t *lane = &peer->posted;
+    uint32_t first;
     void *item;
 
-    if (LLAMATCH_LIKELY(0 == engine->wild.count)) {
-        if (0 == lane->count) {
+    if (LLAMATCH_LIKELY(0 == engine->wild.live)) {
+        if (0 == lane->live) {
             return NULL;
         }
-    } else if (0 == lane->count || llamatch_lane_has_none(lane, tag)) {
+    } else if (0 == lane->live) {
         lane = &engine->wild;
-    } else if (!llamatch_lane_has_none(&engine->wild, tag)) {
-        return llamatch_engine_match_rest(engine, peer, tag);
+    } else {
+        return llamatch_engine_match_slow(engine, peer, tag);
     }
-    if (LLAMATCH_UNLIKELY(!llamatch_lane_matches_rear(lane, tag))) {
-        return llamatch_engine_match_rest(engine, peer, tag);
+    first = llamatch_lane_first(lane);
+    if (LLAMATCH_UNLIKELY(
+            !llamatch_lane_is_short(lane)
+            || !llamatch_key_accepts(llamatch_key_of_message(tag), lane->tags[first]))) {
+        return llamatch_engine_match_slow(engine, peer, tag);
     }
-    item = llamatch_node_slots(shape, lane->queue.head)[lane->rear].item;
+    item = lane->slots[first].item;
     --engine->num_posted;
-    llamatch_lane_pull_rear(lane, shape);
+    llamatch_lane_take(lane, &engine->posted_shape, first);
     return item;
 }
 
@@ -350,16 +345,17 @@ static inline int llamatch_engine_arrive(llamatch_engine_t *engine, llamatch_pee
                                          int32_t tag, void *item)
 {
     llamatch_lane_t *lane = &peer->unexpected;
+    bool is_first = 0 == lane->live;
 
-    if (LLAMATCH_UNLIKELY(LLAMATCH_ANY_TAG == tag || !llamatch_lane_has_room(lane))) {
-        return llamatch_engine_arrive_rest(engine, peer, tag, item);
+    if (LLAMATCH_UNLIKELY(LLAMATCH_ANY_TAG == tag
+                          || !llamatch_lane_push(lane, tag, engine->next_arrival, item))) {
+        return llamatch_engine_arrive_slow(engine, peer, tag, item);
     }
     /* The first message of a peer goes to the ring's end, where it is if the ring is just this one.
      */
-    if (LLAMATCH_UNLIKELY(0 == lane->count && peer != peer->ring_next)) {
+    if (LLAMATCH_UNLIKELY(is_first && peer != peer->ring_next)) {
         llamatch_engine_enter_ring(engine, peer);
     }
-    (void) llamatch_lane_push(lane, &engine->unexpected_shape, tag, engine->next_arrival, item);
     ++engine->next_arrival;
     llamatch_lengthen(&engine->num_unexpected, &engine->most_unexpected);
     return LLAMATCH_OK;
@@ -368,9 +364,9 @@ static inline int llamatch_engine_arrive(llamatch_engine_t *engine, llamatch_pee
 static inline llamatch_message_t llamatch_engine_receive(llamatch_engine_t *engine,
                                                          llamatch_peer_t *peer, int32_t tag)
 {
-    const llamatch_shape_t *shape = &engine->unexpected_shape;
     llamatch_message_t message = {NULL, peer};
     llamatch_lane_t *lane;
+    uint32_t first;
 
     if (!llamatch_engine_has_messages(engine, peer)) {
         return message;
@@ -378,16 +374,19 @@ static inline llamatch_message_t llamatch_engine_receive(llamatch_engine_t *engi
     if (NULL == peer) {
         message.peer = engine->ring;
         if (LLAMATCH_UNLIKELY(message.peer != message.peer->ring_next)) { /* they take turns */
-            return llamatch_engine_receive_rest(engine, NULL, tag);
+            return llamatch_engine_receive_slow(engine, NULL, tag);
         }
     }
     lane = &message.peer->unexpected;
-    if (LLAMATCH_UNLIKELY(!llamatch_lane_matches_rear(lane, tag))) {
-        return llamatch_engine_receive_rest(engine, message.peer, tag);
+    first = llamatch_lane_first(lane);
+    if (LLAMATCH_UNLIKELY(
+            !llamatch_lane_is_short(lane)
+            || !llamatch_key_accepts(llamatch_key_of_receive(tag), lane->tags[first]))) {
+        return llamatch_engine_receive_slow(engine, message.peer, tag);
     }
-    message.item = llamatch_node_slots(shape, lane->queue.head)[lane->rear].item;
+    message.item = lane->slots[first].item;
     --engine->num_unexpected;
-    llamatch_lane_pull_rear(lane, shape);
+    llamatch_lane_take(lane, &engine->unexpected_shape, first);
     return message;
 }
 

@@ -130,7 +130,6 @@ int llamatch_index_build(const llamatch_indexing_t *indexing, llamatch_queue_t *
     index->any_tags = 0;
     index->found = 0;
     index->found_in_front = 0;
-    index->hit_bucket = NULL;
     for (uint32_t i = 0; i < num_buckets; ++i) {
         llamatch_queue_init(&index->buckets[i]);
     }
@@ -216,26 +215,23 @@ llamatch_pos_t llamatch_index_find(const llamatch_indexing_t *indexing, llamatch
         pos = entry_of(shape,
                        &llamatch_node_slots(&indexing->bucket, in_bucket.node)[in_bucket.index]);
         if (NULL != llamatch_node_slots(shape, pos.node)[pos.index].item) {
-            queue->index->hit_bucket = bucket;
-            queue->index->hit = in_bucket;
             return pos;
         }
         --queue->index->marked;
-        ++queue->count;                  /* it was not counted any more */
-        queue->index->hit_bucket = NULL; /* references may move now */
+        ++queue->count; /* it was not counted any more */
         take_out(indexing, queue, shape, bucket, in_bucket, pos);
     }
 }
 
 /* Is it still worth while, and in good shape? */
 static void review(const llamatch_indexing_t *indexing, llamatch_queue_t *queue,
-                   const llamatch_shape_t *shape, uint32_t low, bool keep)
+                   const llamatch_shape_t *shape)
 {
     llamatch_index_t *index = queue->index;
     bool useless = index->found_in_front > index->found / 8 * 7;
     bool due = REVIEW + queue->count <= index->found;
 
-    if (!keep && (queue->count <= low || (due && useless))) {
+    if (!indexing->keep && (queue->count <= indexing->drop_below || (due && useless))) {
         llamatch_index_drop(indexing, queue, shape);
         /* As good as useless: it has to be earned again. Else it is made at the first occasion. */
         queue->effort = useless ? 0 : UINT32_MAX;
@@ -255,36 +251,27 @@ static void review(const llamatch_indexing_t *indexing, llamatch_queue_t *queue,
 }
 
 void llamatch_index_remove(const llamatch_indexing_t *indexing, llamatch_queue_t *queue,
-                           const llamatch_shape_t *shape, llamatch_pos_t pos, uint32_t low,
-                           bool keep)
+                           const llamatch_shape_t *shape, llamatch_pos_t pos)
 {
     llamatch_index_t *index = queue->index;
     int32_t tag = llamatch_node_tags(shape, pos.node)[pos.index];
     llamatch_queue_t *bucket = bucket_of(index, tag);
-    llamatch_pos_t in_bucket = index->hit;
     uint64_t examined = 0;
+    llamatch_pos_t in_bucket = find_reference(&indexing->bucket, bucket, tag, &examined);
 
     ++index->found;
     index->found_in_front += (pos.node == queue->head);
-    /* Mostly it is what the last search has found. */
-    if (bucket != index->hit_bucket
-        || llamatch_node_slots(&indexing->bucket, in_bucket.node)[in_bucket.index].seq
-               != llamatch_node_slots(shape, pos.node)[pos.index].seq) {
-        in_bucket = find_reference(&indexing->bucket, bucket, tag, &examined);
-    }
-    index->hit_bucket = NULL;
     take_out(indexing, queue, shape, bucket, in_bucket, pos);
-    review(indexing, queue, shape, low, keep);
+    review(indexing, queue, shape);
 }
 
 void llamatch_index_cancel(const llamatch_indexing_t *indexing, llamatch_queue_t *queue,
-                           const llamatch_shape_t *shape, llamatch_pos_t pos, uint32_t low,
-                           bool keep)
+                           const llamatch_shape_t *shape, llamatch_pos_t pos)
 {
     llamatch_node_slots(shape, pos.node)[pos.index].item = NULL;
     --queue->count;
     ++queue->index->marked;
-    if (!keep && queue->count <= low) {
+    if (!indexing->keep && queue->count <= indexing->drop_below) {
         llamatch_index_drop(indexing, queue, shape);
     } else if (queue->index->marked > queue->count + REVIEW) {
         build_anew(indexing, queue, shape);

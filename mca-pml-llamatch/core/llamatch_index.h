@@ -51,8 +51,6 @@ typedef struct llamatch_index {
     uint32_t any_tags;             /**< entries with the tag ANY_TAG */
     uint32_t found;                /**< entries found since the last decision to keep the index */
     uint32_t found_in_front;       /**< those that a search of the queue had found as well */
-    llamatch_queue_t *hit_bucket;  /**< where the last search found something */
-    llamatch_pos_t hit;
     llamatch_queue_t buckets[];
 } llamatch_index_t;
 
@@ -60,6 +58,8 @@ typedef struct llamatch_index {
 typedef struct llamatch_indexing {
     llamatch_pool_t *pool;
     llamatch_shape_t bucket; /**< of the buckets' nodes */
+    uint32_t drop_below;     /**< entries of a queue that has no index any more */
+    bool keep;               /**< but every queue keeps its index: kind HASH */
 } llamatch_indexing_t;
 
 static inline size_t llamatch_index_marked(const llamatch_index_t *index)
@@ -91,17 +91,15 @@ llamatch_pos_t llamatch_index_find(const llamatch_indexing_t *indexing, llamatch
 
 /**
  * Take an entry out of the queue and its index. It must be the first with its tag. Builds the index
- * anew when the queue has become sparse, drops it when the queue has become short (@p low entries)
- * or when most entries are found in front anyway and @p keep is false.
+ * anew when the queue has become sparse; drops it, unless it is to be kept, when the queue has
+ * become short or when most entries are found in front anyway.
  */
 void llamatch_index_remove(const llamatch_indexing_t *indexing, llamatch_queue_t *queue,
-                           const llamatch_shape_t *shape, llamatch_pos_t pos, uint32_t low,
-                           bool keep);
+                           const llamatch_shape_t *shape, llamatch_pos_t pos);
 
-/** Mark an entry as cancelled; @p low and @p keep as above. */
+/** Mark an entry as cancelled; the index may be dropped or built anew, as above. */
 void llamatch_index_cancel(const llamatch_indexing_t *indexing, llamatch_queue_t *queue,
-                           const llamatch_shape_t *shape, llamatch_pos_t pos, uint32_t low,
-                           bool keep);
+                           const llamatch_shape_t *shape, llamatch_pos_t pos);
 
 /** @return 0, or 200 + the number of the first broken invariant of this file */
 int llamatch_index_verify(const llamatch_indexing_t *indexing, const llamatch_queue_t *queue,

@@ -23,23 +23,12 @@ static uint32_t round_up(uint32_t value, uint32_t step)
     return (value + step - 1) / step * step;
 }
 
-/* Nodes for some entries, of which the first bytes are what a search reads. */
-static llamatch_pool_class_t *class_of(const llamatch_shape_t *shape, llamatch_pool_t *pool,
-                                       uint32_t entries, uint32_t key_bytes)
-{
-    uint32_t bytes = shape->slots_offset + entries * (uint32_t) sizeof(llamatch_slot_t);
-
-    return llamatch_pool_class(pool, round_up(bytes, LLAMATCH_LINE),
-                               round_up(key_bytes, LLAMATCH_LINE));
-}
-
 int llamatch_shape_init(llamatch_shape_t *shape, llamatch_pool_t *pool, uint32_t entries,
                         llamatch_find_fn_t find, llamatch_moved_fn_t moved)
 {
     uint32_t tags_end, words = (entries + 63) / 64;
 
-    if (entries < LLAMATCH_ENTRIES_MIN || entries > LLAMATCH_ENTRIES_MAX
-        || 0 != (entries & (entries - 1))) {
+    if (0 == entries || entries > LLAMATCH_ENTRIES_MAX || 0 != (entries & (entries - 1))) {
         return LLAMATCH_ERR_ARGUMENT;
     }
     shape->tags_offset = (uint32_t) (sizeof(llamatch_node_t) + words * sizeof(uint64_t));
@@ -49,21 +38,22 @@ int llamatch_shape_init(llamatch_shape_t *shape, llamatch_pool_t *pool, uint32_t
     tags_end = shape->tags_offset + entries * (uint32_t) sizeof(int32_t);
     shape->slots_offset = round_up(tags_end, LLAMATCH_LINE);
     shape->entries = entries;
-    shape->places = entries;
-    shape->dense = 0;
+    shape->short_entries = 0;
     shape->sparse = entries / 4;
     shape->find = find;
     shape->moved = moved;
-    shape->spare = NULL;
     /* A search may read a block of tags beyond the last one; the slots are there. */
-    shape->nodes = class_of(shape, pool, entries, shape->slots_offset);
-    shape->small = shape->nodes;
+    shape->nodes = llamatch_pool_class(
+        pool, shape->slots_offset + entries * sizeof(llamatch_slot_t), shape->slots_offset);
+    shape->small = NULL;
     if (LLAMATCH_SMALL_ENTRIES < entries) {
-        shape->small =
-            class_of(shape, pool, LLAMATCH_SMALL_ENTRIES,
-                     shape->tags_offset + LLAMATCH_SMALL_ENTRIES * (uint32_t) sizeof(int32_t));
+        shape->small = llamatch_pool_class(
+            pool, LLAMATCH_SMALL_ENTRIES * (sizeof(int32_t) + sizeof(llamatch_slot_t)),
+            LLAMATCH_LINE);
     }
-    return (NULL != shape->nodes && NULL != shape->small) ? LLAMATCH_OK : LLAMATCH_ERR_NO_MEMORY;
+    return (NULL != shape->nodes && (NULL != shape->small || entries <= LLAMATCH_SMALL_ENTRIES))
+               ? LLAMATCH_OK
+               : LLAMATCH_ERR_NO_MEMORY;
 }
 
 uint32_t llamatch_node_next(const llamatch_node_t *node, uint32_t index)
@@ -85,33 +75,22 @@ void llamatch_queue_clear(llamatch_queue_t *queue, const llamatch_shape_t *shape
         llamatch_node_t *node = queue->head;
 
         queue->head = node->next;
-        llamatch_pool_put(llamatch_node_class(shape, node), node);
+        llamatch_pool_put(shape->nodes, node);
     }
     llamatch_queue_init(queue);
 }
 
-llamatch_node_t *llamatch_queue_grow(llamatch_queue_t *queue, const llamatch_shape_t *shape,
-                                     bool small)
+llamatch_node_t *llamatch_queue_grow(llamatch_queue_t *queue, const llamatch_shape_t *shape)
 {
-    uint32_t places =
-        (small && LLAMATCH_SMALL_ENTRIES < shape->places) ? LLAMATCH_SMALL_ENTRIES : shape->places;
-    llamatch_node_t *node;
-    uint32_t bytes;
+    llamatch_node_t *node = llamatch_pool_get(shape->nodes);
 
-    if (places == shape->places && NULL != shape->spare && NULL != *shape->spare) {
-        node = *shape->spare;
-        *shape->spare = NULL;
-    } else {
-        node = llamatch_pool_get((places == shape->places) ? shape->nodes : shape->small);
-    }
     if (NULL == node) {
         return NULL;
     }
     /* A search reads whole blocks of tags, also what is behind a few, and leaves out by the bits.
      */
-    bytes = shape->tags_offset + round_up(places, LLAMATCH_BLOCK) * (uint32_t) sizeof(int32_t);
-    memset(node, 0, bytes);
-    node->places = (uint16_t) places;
+    memset(node, 0,
+           shape->tags_offset + round_up(shape->entries, LLAMATCH_BLOCK) * sizeof(int32_t));
     node->prev = queue->tail;
     if (NULL == queue->tail) {
         queue->head = node;
@@ -138,12 +117,7 @@ static void unlink_node(llamatch_queue_t *queue, const llamatch_shape_t *shape,
     } else {
         node->next->prev = node->prev;
     }
-    if (NULL != shape->spare && NULL == *shape->spare && 0 == queue->count
-        && shape->places == node->places && llamatch_pool_roomy(shape->nodes)) {
-        *shape->spare = node;
-    } else {
-        llamatch_pool_put(llamatch_node_class(shape, node), node);
-    }
+    llamatch_pool_put(shape->nodes, node);
     if (NULL != queue->index) {
         --queue->index->queue_nodes;
     }
@@ -157,7 +131,7 @@ void llamatch_queue_node_empty(llamatch_queue_t *queue, const llamatch_shape_t *
     unlink_node(queue, shape, node);
     tail = queue->tail;
     if (0 == queue->count && NULL != tail && 0 == tail->live
-        && !llamatch_pool_roomy(llamatch_node_class(shape, tail))) {
+        && !llamatch_pool_roomy(shape->nodes)) {
         unlink_node(queue, shape, tail);
     }
 }
@@ -173,18 +147,18 @@ static uint32_t move_entries(const llamatch_shape_t *shape, llamatch_node_t *fro
             llamatch_node_tags(shape, to)[next] = llamatch_node_tags(shape, from)[i];
             llamatch_node_slots(shape, to)[next] = llamatch_node_slots(shape, from)[i];
             if (from != to && NULL != shape->moved) {
-                shape->moved(llamatch_node_slots(shape, to)[next].item, (uintptr_t) to);
+                shape->moved(llamatch_node_slots(shape, to)[next].item,
+                             (uintptr_t) llamatch_node_tags(shape, to));
             }
         }
     }
     return next;
 }
 
-/* Are there two nodes, and do their entries fit in the first, and up to a limit? */
+/* Are there two nodes, and few enough entries in them? */
 static bool may_merge(const llamatch_node_t *node, const llamatch_node_t *next, uint32_t limit)
 {
-    return NULL != node && NULL != next && (uint32_t) node->live + next->live <= limit
-           && (uint32_t) node->live + next->live <= node->places;
+    return NULL != node && NULL != next && (uint32_t) node->live + next->live <= limit;
 }
 
 /* Put the entries of the next node behind those of this one, and let the next node go. */
@@ -205,23 +179,18 @@ static void merge_next(llamatch_queue_t *queue, const llamatch_shape_t *shape,
     unlink_node(queue, shape, next);
 }
 
-bool llamatch_queue_node_sparse(llamatch_queue_t *queue, const llamatch_shape_t *shape,
+void llamatch_queue_node_sparse(llamatch_queue_t *queue, const llamatch_shape_t *shape,
                                 llamatch_node_t *node)
 {
-    bool moved = false;
-
     if (NULL != queue->index) {
-        return false;
+        return;
     }
     if (may_merge(node, node->next, shape->entries / 2)) {
         merge_next(queue, shape, node);
-        moved = true;
     }
     if (may_merge(node->prev, node, shape->entries / 2)) {
         merge_next(queue, shape, node->prev);
-        moved = true;
     }
-    return moved;
 }
 
 uint32_t llamatch_queue_pack(llamatch_queue_t *queue, const llamatch_shape_t *shape)
@@ -229,6 +198,7 @@ uint32_t llamatch_queue_pack(llamatch_queue_t *queue, const llamatch_shape_t *sh
     llamatch_node_t *node = queue->head;
     uint32_t entries = move_entries(shape, node, node, 0);
 
+    queue->count = 0;
     node->end = 0;
     node->live = 0;
     memset(node->bits, 0, words_of(shape) * sizeof(node->bits[0]));
@@ -299,7 +269,7 @@ int llamatch_queue_verify(const llamatch_queue_t *queue, const llamatch_shape_t 
         for (size_t word = 0; word < words; ++word) {
             live += (uint32_t) __builtin_popcountll(node->bits[word]);
         }
-        if (live != node->live || node->end > 64 * words || node->end > node->places
+        if (live != node->live || node->end > shape->entries
             || (0 < live && !llamatch_node_is_live(node, node->end - 1))) {
             return 4;
         }

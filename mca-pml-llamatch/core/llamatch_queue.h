@@ -20,9 +20,7 @@
  *                                              N = 512 (more bits) from 128 on
  *         | seq,item [0] ... seq,item [N-1] |  16N bytes, touched at the hit only
  *
- * A search reads the first part and the tags: 4 bytes per entry and one line per node. A small node
- * has the same parts at the same places, and ends after a few slots: what most queues need, at a
- * fraction of the memory.
+ * A search reads the first part and the tags: 4 bytes per entry and one line per node.
  *
  * Nodes come from a pool that all queues of the process share (llamatch_pool.h). Removing an entry
  * clears its bit; what is behind the last live entry is used again. A node without live entries
@@ -41,7 +39,7 @@
  *  I2 next and prev mirror each other; head has no prev, tail has no next; both or none are NULL.
  *  I3 every node but the tail has live entries. In a node without, end is 0.
  *  I4 node->live is the number of bits that are set; no bit from end on is set; the entry before
- *     end is live; end is at most places.
+ *     end is live; end is at most shape->entries.
  *  I5 sequence numbers of live entries grow strictly from head to tail.
  *  I6 node->first_seq is not greater than any number in the node, and greater than every number in
  *     the nodes before.
@@ -60,12 +58,12 @@
 #define LLAMATCH_ANY_TAG (-1)
 #define LLAMATCH_ANY_SOURCE (-1)
 
-/** Entries per node: limits of what llamatch_shape_init accepts, and the usual choice. */
+/** Entries per node: limits of what an engine accepts, and the usual choice. */
 #define LLAMATCH_ENTRIES_MIN 2
 #define LLAMATCH_ENTRIES_MAX 512
 #define LLAMATCH_ENTRIES_DEFAULT 128 /* a burst of 64 messages fits: llamatch_lane.h */
 
-/** Entries of a small node. */
+/** Entries of a small array (llamatch_lane.h). */
 #define LLAMATCH_SMALL_ENTRIES 8
 
 /** Tags that a search looks at together. The array of tags may be read up to such a multiple. */
@@ -82,7 +80,6 @@ typedef struct llamatch_node {
     uint64_t first_seq; /**< no entry here is older, every entry of the nodes before is */
     uint32_t end;       /**< one past the index of the last live entry */
     uint16_t live;      /**< number of live entries */
-    uint16_t places;    /**< for how many entries there is memory */
     uint64_t bits[];    /**< one per entry: is it live? */
 } llamatch_node_t;
 
@@ -142,22 +139,20 @@ static inline bool llamatch_key_accepts(llamatch_key_t key, int32_t tag)
 typedef bool (*llamatch_find_fn_t)(llamatch_pos_t *pos, uint64_t limit, uint32_t tags_offset,
                                    llamatch_key_t key, uint64_t *examined);
 
-/** Told when an entry was moved to another node, whose address is its new place. */
+/** Told when an entry was moved to another array; the address of its tags is the new place. */
 typedef void (*llamatch_moved_fn_t)(void *item, uint64_t place);
 
 /** How the nodes of a queue look like, and how they are searched. */
 typedef struct llamatch_shape {
     llamatch_pool_class_t *nodes;
-    llamatch_pool_class_t *small; /**< small ones; the same where all are small */
+    llamatch_pool_class_t *small; /**< small arrays; NULL where nodes are no larger */
     llamatch_find_fn_t find;
     llamatch_moved_fn_t moved; /**< NULL: nobody needs to know */
-    llamatch_node_t **spare; /**< one unused node for the queues of an engine; NULL: none is kept */
-    uint32_t places;         /**< entries per node, but for small ones */
-    uint32_t entries;        /**< those of them that are used */
-    uint32_t dense;          /**< entries of a dense lane at most (llamatch_lane.h); 0: no such */
-    uint32_t sparse;         /**< live entries from which on a node is merged with a neighbour */
-    uint32_t tags_offset;    /**< bytes from the start of a node to its tags */
-    uint32_t slots_offset;   /**< bytes from the start of a node to its slots */
+    uint32_t entries;          /**< entries per node */
+    uint32_t short_entries;    /**< entries of a short lane at most (llamatch_lane.h); 0: none is */
+    uint32_t sparse;           /**< live entries from which on a node is merged with a neighbour */
+    uint32_t tags_offset;      /**< bytes from the start of a node to its tags */
+    uint32_t slots_offset;     /**< bytes from the start of a node to its slots */
 } llamatch_shape_t;
 
 static inline int32_t *llamatch_node_tags(const llamatch_shape_t *shape,
@@ -172,13 +167,6 @@ static inline llamatch_slot_t *llamatch_node_slots(const llamatch_shape_t *shape
     return (llamatch_slot_t *) ((char *) node + shape->slots_offset);
 }
 
-/** Where a node comes from and goes to. */
-static inline llamatch_pool_class_t *llamatch_node_class(const llamatch_shape_t *shape,
-                                                         const llamatch_node_t *node)
-{
-    return (shape->places == node->places) ? shape->nodes : shape->small;
-}
-
 static inline bool llamatch_node_is_live(const llamatch_node_t *node, uint32_t index)
 {
     return 0 != (node->bits[index / 64] >> (index % 64) & 1);
@@ -191,7 +179,7 @@ uint32_t llamatch_node_next(const llamatch_node_t *node, uint32_t index);
  * Decide how nodes look like.
  *
  * @param pool     where nodes come from
- * @param entries  entries per node: a power of two in ENTRIES_MIN..ENTRIES_MAX
+ * @param entries  entries per node: a power of two up to ENTRIES_MAX
  * @param find     how to search: one of llamatch_simd_paths
  * @param moved    NULL when nobody remembers nodes
  * @return LLAMATCH_OK, LLAMATCH_ERR_ARGUMENT or LLAMATCH_ERR_NO_MEMORY
@@ -212,14 +200,12 @@ static inline void llamatch_queue_init(llamatch_queue_t *queue)
 void llamatch_queue_clear(llamatch_queue_t *queue, const llamatch_shape_t *shape);
 
 /** Append an empty node to the queue. @return the node, or NULL when there is no memory */
-llamatch_node_t *llamatch_queue_grow(llamatch_queue_t *queue, const llamatch_shape_t *shape,
-                                     bool small);
+llamatch_node_t *llamatch_queue_grow(llamatch_queue_t *queue, const llamatch_shape_t *shape);
 
-/** Mend a queue after the last live entry of a node, or one of few, was removed. The second returns
- * whether entries have moved. */
+/** Mend a queue after the last live entry of a node, or one of few, was removed. */
 void llamatch_queue_node_empty(llamatch_queue_t *queue, const llamatch_shape_t *shape,
                                llamatch_node_t *node);
-bool llamatch_queue_node_sparse(llamatch_queue_t *queue, const llamatch_shape_t *shape,
+void llamatch_queue_node_sparse(llamatch_queue_t *queue, const llamatch_shape_t *shape,
                                 llamatch_node_t *node);
 
 /**
@@ -244,8 +230,8 @@ static inline llamatch_pos_t llamatch_queue_append(llamatch_queue_t *queue,
     llamatch_pos_t pos = {queue->tail, 0};
     llamatch_slot_t *slot;
 
-    if (NULL == pos.node || pos.node->end >= shape->entries || pos.node->end >= pos.node->places) {
-        pos.node = llamatch_queue_grow(queue, shape, false);
+    if (NULL == pos.node || pos.node->end >= shape->entries) {
+        pos.node = llamatch_queue_grow(queue, shape);
         if (NULL == pos.node) {
             return pos;
         }
@@ -279,9 +265,8 @@ static inline llamatch_pos_t llamatch_queue_find(const llamatch_queue_t *queue,
     return pos;
 }
 
-/** Take the entry at @p pos out of the queue (not out of its index). @return whether others moved
- */
-static inline bool llamatch_queue_remove(llamatch_queue_t *queue, const llamatch_shape_t *shape,
+/** Take the entry at @p pos out of the queue, not out of its index. */
+static inline void llamatch_queue_remove(llamatch_queue_t *queue, const llamatch_shape_t *shape,
                                          llamatch_pos_t pos)
 {
     llamatch_node_t *node = pos.node;
@@ -289,13 +274,12 @@ static inline bool llamatch_queue_remove(llamatch_queue_t *queue, const llamatch
     node->bits[pos.index / 64] &= ~((uint64_t) 1 << pos.index % 64);
     --queue->count;
     if (0 == --node->live) {
-        if (node == queue->tail
-            && (0 != queue->count || llamatch_pool_roomy(llamatch_node_class(shape, node)))) {
+        if (node == queue->tail && (0 != queue->count || llamatch_pool_roomy(shape->nodes))) {
             node->end = 0;
         } else {
             llamatch_queue_node_empty(queue, shape, node);
         }
-        return false;
+        return;
     }
     if (pos.index + 1 == node->end) {
         uint32_t word = pos.index / 64;
@@ -305,8 +289,9 @@ static inline bool llamatch_queue_remove(llamatch_queue_t *queue, const llamatch
         }
         node->end = word * 64 + 64 - (uint32_t) __builtin_clzll(node->bits[word]);
     }
-    return node->live <= shape->sparse && node->prev != node->next /* not the only node */
-           && llamatch_queue_node_sparse(queue, shape, node);
+    if (node->live <= shape->sparse && node->prev != node->next /* not the only node */) {
+        llamatch_queue_node_sparse(queue, shape, node);
+    }
 }
 
 /** Called for each entry in order; returns true to have the entry removed. */

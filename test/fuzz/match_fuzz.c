@@ -198,8 +198,10 @@ static void channel_open(struct channel *ch, int thread, int index, int first_ro
         kinds[index].make(&ch->comm);
         if (NULL != options.info_key) {
             MPI_Info info = comm_info(first_round, thread * MAX_CHANNELS + index);
+            MPI_Comm without = ch->comm;
 
-            OK(MPI_Comm_set_info(ch->comm, info));
+            OK(MPI_Comm_dup_with_info(without, info, &ch->comm)); /* a key may count only then */
+            OK(MPI_Comm_free(&without));
             OK(MPI_Info_free(&info));
         }
         OK(MPI_Comm_set_errhandler(ch->comm, MPI_ERRORS_RETURN));

@@ -1,8 +1,8 @@
-/* The engine of a communicator can be chosen by its info key, when it is made and while receives
- * and messages are waiting, and every message still goes where it belongs.
+/* The engine of a communicator can be chosen by its info key when it is created, not later, and
+ * with each of them every message goes where it belongs.
  *
- * test: for=pml-llamatch ranks=2 transport=shm,tcp limit=120
- * test: for=pml-llamatch ranks=2 transport=shm limit=120 mca="pml_llamatch_entries=2"
+ * test: for=pml-llamatch ranks=2 transport=shm,tcp limit=120 expect="text:later"
+ * test: for=pml-llamatch ranks=2 transport=shm mca="pml_llamatch_entries=2" expect="text:later"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -60,10 +60,10 @@ static int middle_out(int i)
     return (i % 2) ? (N + i + 1) / 2 % N : (N - i) / 2;
 }
 
-/* Rank 1 sends 2 N messages that wait, then 2 N that were waited for, and in between the engine
- * changes. Of each tag there are two receives, for rank 1 and for any source, and two messages, so
- * that order matters. */
-static void exchange(const char *after)
+/* Rank 1 sends 2 N messages that wait, then 2 N that were waited for, and in between another engine
+ * is asked for. Of each tag there are two receives, for rank 1 and for any source, and two
+ * messages, so that order matters. */
+static void exchange(const char *engine, const char *late)
 {
     static int got[N][2];
     static MPI_Request requests[N][2];
@@ -84,8 +84,10 @@ static void exchange(const char *after)
             OK(MPI_Iprobe(1, 1000 + N - 1, comm, &flag, MPI_STATUS_IGNORE));
         }
     }
-    set("ompi_pml_llamatch_engine", after);
-    in_force("ompi_pml_llamatch_engine", after);
+    set("ompi_pml_llamatch_engine", late);
+    if (5 <= test_openmpi() >> 8) { /* 4.1 reports what was asked for */
+        in_force("ompi_pml_llamatch_engine", engine);
+    }
     test_barrier();
     if (1 == test_rank) {
         for (int i = 0; i < N; ++i) {
@@ -125,8 +127,8 @@ int main(int argc, char **argv)
             in_force("ompi_pml_llamatch_heater", "run");
             counters_open_all(&c, "pml_llamatch_", MPI_T_BIND_MPI_COMM, &comm);
             COUNTS(&c, "engine", before, "made as %s", engines[before]);
-            exchange(engines[after]);
-            COUNTS(&c, "engine", after, "then %s", engines[after]);
+            exchange(engines[before], engines[after]);
+            COUNTS(&c, "engine", before, "%s was asked for late", engines[after]);
             COUNTS(&c, "posted_length", 0, "%s, %s", engines[before], engines[after]);
             COUNTS(&c, "unexpected_length", 0, "%s, %s", engines[before], engines[after]);
             set("ompi_pml_llamatch_heater", "pause"); /* there may be none */

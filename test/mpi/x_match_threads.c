@@ -1,4 +1,4 @@
-/* Performance variables are read, and engines changed, while other threads match, and while
+/* Performance variables are read, and info keys set, while other threads match, and while
  * communicators come and go.
  *
  * test: for=pml-llamatch ranks=2 transport=shm,tcp threads=3 limit=120
@@ -40,10 +40,9 @@ static void *match(void *arg)
     return NULL;
 }
 
-/* Looks, and another engine each time. */
+/* Looks, and pauses the heater, if there is one, each second time. */
 static void *look(void *arg)
 {
-    static const char *const engines[] = {"auto", "lla", "hash", "list"};
     struct counters *c = arg;
     MPI_Info info;
 
@@ -55,7 +54,7 @@ static void *look(void *arg)
         CHECK(counter(c, "posted_matches") <= ROUNDS * WINDOW, "round %d", i);
         (void) counter(c, "posted_depth_mean");
         (void) counter(c, "hashes");
-        OK(MPI_Info_set(info, "ompi_pml_llamatch_engine", engines[i % 4]));
+        OK(MPI_Info_set(info, "ompi_pml_llamatch_heater", (i % 2) ? "run" : "pause"));
         OK(MPI_Comm_set_info(busy,
                              info)); /* local in fact: nothing here depends on the other side */
     }

@@ -32,11 +32,6 @@ static size_t num_moved; /* entries that went to another array */
 
 #define ITEM(i) ((void *) &things[i])
 
-static inline int32_t tag_of(const llamatch_engine_t *engine, const llamatch_hold_t *hold)
-{
-    return llamatch_node_tags(&engine->unexpected_shape, hold->pos.node)[hold->pos.index];
-}
-
 static inline void thing_moved(void *item, uint64_t place)
 {
     ((thing_t *) item)->place = place;
@@ -117,9 +112,9 @@ static inline void arrive(fixture_t *f, int32_t source, int32_t tag, int item)
                      llamatch_engine_arrive(&f->engine, peer_of(f, source), tag, ITEM(item)));
 }
 
-static inline void *search(fixture_t *f, int32_t source, int32_t tag, llamatch_hold_t *hold)
+static inline void *probe(fixture_t *f, int32_t source, int32_t tag)
 {
-    return llamatch_engine_search(&f->engine, peer_of(f, source), tag, hold);
+    return llamatch_engine_probe(&f->engine, peer_of(f, source), tag).item;
 }
 
 static inline void *receive(fixture_t *f, int32_t source, int32_t tag)

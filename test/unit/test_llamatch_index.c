@@ -38,8 +38,6 @@ typedef struct {
     llamatch_shape_t shape;
     llamatch_queue_t queue;
     uint64_t seq;
-    uint32_t low; /* for llamatch_index_remove and _cancel */
-    bool keep;
 } fixture_t;
 
 static void begin(fixture_t *f, uint32_t entries)
@@ -56,8 +54,8 @@ static void begin(fixture_t *f, uint32_t entries)
                                          LLAMATCH_BUCKET_ENTRIES, paths[0].find, NULL));
     llamatch_queue_init(&f->queue);
     f->seq = 0;
-    f->low = 0;
-    f->keep = true;
+    f->indexing.drop_below = 0;
+    f->indexing.keep = true;
     num_moved = 0;
 }
 
@@ -96,7 +94,7 @@ static bool try_append(fixture_t *f, int32_t tag, int item)
         return false;
     }
     ++f->seq;
-    places[item] = (uintptr_t) pos.node;
+    places[item] = (uintptr_t) llamatch_node_tags(&f->shape, pos.node);
     if (NULL != f->queue.index) {
         llamatch_index_add(&f->indexing, &f->queue, &f->shape, tag, pos);
     }
@@ -129,7 +127,7 @@ static void *take_first(fixture_t *f, int32_t tag)
     assert_int_equal(tag, llamatch_node_tags(&f->shape, pos.node)[pos.index]);
     item = llamatch_node_slots(&f->shape, pos.node)[pos.index].item;
     if (NULL != f->queue.index) {
-        llamatch_index_remove(&f->indexing, &f->queue, &f->shape, pos, f->low, f->keep);
+        llamatch_index_remove(&f->indexing, &f->queue, &f->shape, pos);
     } else {
         llamatch_queue_remove(&f->queue, &f->shape, pos);
     }
@@ -138,7 +136,7 @@ static void *take_first(fixture_t *f, int32_t tag)
 
 static void cancel(fixture_t *f, int item)
 {
-    llamatch_pos_t pos = {(llamatch_node_t *) (uintptr_t) places[item], 0};
+    llamatch_pos_t pos = {(llamatch_node_t *) (uintptr_t) (places[item] - f->shape.tags_offset), 0};
 
     pos.index = llamatch_node_next(pos.node, 0);
     while (ITEM(item) != llamatch_node_slots(&f->shape, pos.node)[pos.index].item) {
@@ -146,7 +144,7 @@ static void cancel(fixture_t *f, int item)
         assert_true(pos.index < pos.node->end);
     }
     if (NULL != f->queue.index) {
-        llamatch_index_cancel(&f->indexing, &f->queue, &f->shape, pos, f->low, f->keep);
+        llamatch_index_cancel(&f->indexing, &f->queue, &f->shape, pos);
     } else {
         llamatch_queue_remove(&f->queue, &f->shape, pos);
     }
@@ -366,8 +364,8 @@ static void test_review(void **state)
 
     (void) state;
     begin(&f, 16);
-    f.low = 16;
-    f.keep = false;
+    f.indexing.drop_below = 16;
+    f.indexing.keep = false;
     for (int i = 0; i < 8000; ++i) {
         append(&f, i, i);
     }
@@ -387,8 +385,8 @@ static void test_review(void **state)
     end(&f);
 
     begin(&f, 16);
-    f.low = 16;
-    f.keep = false;
+    f.indexing.drop_below = 16;
+    f.indexing.keep = false;
     for (int i = 600; i < 7000; ++i) {
         append(&f, i, i);
     }
@@ -404,13 +402,13 @@ static void test_review(void **state)
         assert_ptr_equal(ITEM(other), take_first(&f, other));
         assert_non_null(f.queue.index);
     }
-    f.keep = true;
+    f.indexing.keep = true;
     for (int i = 0; i < 8000; ++i) { /* what is left, all in front: kept */
         (void) take_first(&f, i);
         assert_non_null(f.queue.index);
     }
     assert_int_equal(0, f.queue.count);
-    f.keep = false;
+    f.indexing.keep = false;
     for (int i = 0; i < 100; ++i) {
         append(&f, i, i);
     }
@@ -566,7 +564,7 @@ static void run_model(uint64_t seed, uint32_t entries, uint32_t tags, int operat
     fixture_t f;
 
     begin(&f, entries);
-    f.low = 8;
+    f.indexing.drop_below = 8;
     while (num_unused < 8192) {
         unused[num_unused] = (int) num_unused;
         ++num_unused;
@@ -576,7 +574,7 @@ static void run_model(uint64_t seed, uint32_t entries, uint32_t tags, int operat
         bool grow = 0 == (step / 8000) % 2, indexed = NULL != f.queue.index;
         size_t i = SIZE_MAX;
 
-        f.keep = 0 == (step / 3000) % 2;
+        f.indexing.keep = 0 == (step / 3000) % 2;
         if (what < (grow ? 600u : 200u) && count < 8000) {
             model_entry_t entry = {(int32_t) test_random(&seed, tags) - 3, unused[--num_unused]};
 

@@ -21,9 +21,7 @@ typedef struct {
     llamatch_peer_t peers[MODEL_SOURCES];
     int32_t sources;
     uint32_t entries;
-    bool was_array; /* has had arrays of several entries */
     llamatch_kind_t kind;
-    uint64_t indexed, dropped; /* that are accounted for */
     model_t model;
     int free_items[2 * MODEL_MAX + 16]; /* stack */
     size_t num_free;
@@ -32,7 +30,7 @@ typedef struct {
 /* How a stretch of operations looks like. */
 typedef struct {
     uint32_t messages; /* of 1000 operations */
-    uint32_t receives; /* of 1000 operations; the rest is probes, cancels, walks, kinds */
+    uint32_t receives; /* of 1000 operations; the rest is probes, cancels, walks */
     uint32_t cap;      /* most entries of a list */
     uint32_t wild;     /* of 100 receives: for any source */
     uint32_t any_tag;  /* of 100 receives: for any tag */
@@ -72,7 +70,7 @@ typedef struct {
     const phase_t *phase;
 } world_t;
 
-/* Indices made and given up by engines of each kind, without those of set_kind. */
+/* Indices made and given up by engines of each kind. */
 static uint64_t num_indexed[LLAMATCH_NUM_KINDS], num_dropped[LLAMATCH_NUM_KINDS];
 
 static uint32_t choose(world_t *w, uint32_t below)
@@ -149,13 +147,13 @@ static void step_message(world_t *w, comm_t *c)
         model_searched(posted, depth);
     }
     if (exact) {
-        /* Where two queues are merged, one array of newer ones may be looked at as well; in dense
-         * lanes, what the search before has passed may be left out. */
-        bool merged = i < posted->count && c->was_array;
-        bool dense = LLAMATCH_AUTO == c->engine.kind;
+        /* Where two lanes are merged, some newer ones may be looked at as well: of one array, or of
+         * a short lane. */
+        uint32_t newer = (c->entries < LLAMATCH_SHORT_MAX && LLAMATCH_AUTO == c->kind)
+                             ? LLAMATCH_SHORT_MAX
+                             : c->entries;
 
-        assert_in_range(depth, dense ? 0 < expected : expected,
-                        expected + (merged ? c->entries : 0));
+        assert_in_range(depth, expected, expected + ((i < posted->count) ? newer : 0));
     }
     if (i < posted->count) {
         int item = posted->entries[i].item;
@@ -183,8 +181,7 @@ static void step_receive(world_t *w, comm_t *c, bool may_take, bool may_post)
     int32_t source = random_source(w, c), tag = random_tag(w);
     void *first = NULL;
     uint64_t expected, depth;
-    llamatch_hold_t hold;
-    bool at_once = may_take && percent(w, 60);
+    llamatch_message_t message;
     size_t i;
 
     if (0 != w->phase->drain && 0 < unexpected->count) {
@@ -203,48 +200,30 @@ static void step_receive(world_t *w, comm_t *c, bool may_take, bool may_post)
     for (int time = 0; time < (may_take ? 1 : 2); ++time) {
         bool exact = 0 == llamatch_engine_num_indexed(&c->engine);
 
-        if (at_once) {
-            llamatch_message_t message =
-                llamatch_engine_receive(&c->engine, comm_peer(c, source), tag);
-
-            hold.item = message.item;
-            hold.peer = message.peer;
-        } else {
-            const void *found =
-                llamatch_engine_search(&c->engine, comm_peer(c, source), tag, &hold);
-
-            assert_ptr_equal(found, hold.item);
-        }
+        message = may_take ? llamatch_engine_receive(&c->engine, comm_peer(c, source), tag)
+                           : llamatch_engine_probe(&c->engine, comm_peer(c, source), tag);
         depth = new_depth(c, false);
         if (0 < expected) {
             model_searched(unexpected, depth);
         }
-        if (exact && LLAMATCH_AUTO != c->engine.kind) {
+        if (exact) {
             assert_int_equal(expected, depth);
-        } else if (exact) { /* what the search before has passed may be left out */
-            assert_in_range(depth, 0 < expected, expected);
         }
         if (0 < time) {
-            assert_ptr_equal(first, hold.item); /* a probe finds again what it found */
+            assert_ptr_equal(first, message.item); /* a probe finds again what it found */
         }
-        first = hold.item;
+        first = message.item;
     }
     if (i < unexpected->count) {
-        assert_ptr_equal(ITEM(unexpected->entries[i].item), hold.item);
-        assert_ptr_equal(&c->peers[unexpected->entries[i].source], hold.peer);
-        if (!at_once) {
-            assert_int_equal(unexpected->entries[i].tag, tag_of(&c->engine, &hold));
-        }
+        assert_ptr_equal(ITEM(unexpected->entries[i].item), message.item);
+        assert_ptr_equal(&c->peers[unexpected->entries[i].source], message.peer);
         if (may_take) {
             c->free_items[c->num_free++] = unexpected->entries[i].item;
-            if (!at_once) {
-                llamatch_engine_take(&c->engine, &hold);
-            }
             model_take(&c->model, i, ANY == source);
         }
         return;
     }
-    assert_null(hold.item);
+    assert_null(message.item);
     if (may_post && posted->count < w->phase->cap) {
         int item = c->free_items[--c->num_free];
 
@@ -310,26 +289,13 @@ static void step_walk(world_t *w, comm_t *c)
     }
 }
 
-static void account(comm_t *c, bool count)
+static void account(const comm_t *c)
 {
     llamatch_stats_t posted, unexpected;
 
     llamatch_engine_stats(&c->engine, &posted, &unexpected);
-    if (count) {
-        num_indexed[c->kind] += posted.indexed + unexpected.indexed - c->indexed;
-        num_dropped[c->kind] += posted.dropped + unexpected.dropped - c->dropped;
-    }
-    c->indexed = posted.indexed + unexpected.indexed;
-    c->dropped = posted.dropped + unexpected.dropped;
-}
-
-static void step_kind(world_t *w, comm_t *c)
-{
-    account(c, true);
-    c->kind = (llamatch_kind_t) choose(w, LLAMATCH_NUM_KINDS);
-    c->was_array |= LLAMATCH_LIST != c->kind;
-    llamatch_engine_set_kind(&c->engine, c->kind);
-    account(c, false);
+    num_indexed[c->kind] += posted.indexed + unexpected.indexed;
+    num_dropped[c->kind] += posted.dropped + unexpected.dropped;
 }
 
 static void check_stats(const llamatch_stats_t *model, const llamatch_stats_t *engine)
@@ -359,19 +325,19 @@ static void check_comm(comm_t *c)
         const model_entry_t *entry = &c->model.posted.entries[i];
         const llamatch_lane_t *lane =
             (ANY == entry->source) ? &c->engine.wild : &c->peers[entry->source].posted;
-        llamatch_node_t *node = (llamatch_node_t *) (uintptr_t) things[entry->item].place;
 
-        assert_non_null(
-            llamatch_lane_find_item(lane, &c->engine.posted_shape, node, ITEM(entry->item)).node);
+        assert_non_null(llamatch_lane_find_item(lane, &c->engine.posted_shape,
+                                                things[entry->item].place, ITEM(entry->item))
+                            .slot);
         ++counts[entry->source + 1][0];
     }
     for (size_t i = 0; i < c->model.unexpected.count; ++i) {
         ++counts[c->model.unexpected.entries[i].source + 1][1];
     }
-    assert_int_equal(counts[0][0], c->engine.wild.count);
+    assert_int_equal(counts[0][0], llamatch_lane_count(&c->engine.wild));
     for (int32_t s = 0; s < c->sources; ++s) {
-        assert_int_equal(counts[s + 1][0], c->peers[s].posted.count);
-        assert_int_equal(counts[s + 1][1], c->peers[s].unexpected.count);
+        assert_int_equal(counts[s + 1][0], llamatch_lane_count(&c->peers[s].posted));
+        assert_int_equal(counts[s + 1][1], llamatch_lane_count(&c->peers[s].unexpected));
     }
 }
 
@@ -394,10 +360,8 @@ static void step(world_t *w, comm_t *c)
         step_receive(w, c, true, false);
     } else if (rest < 990) {
         step_cancel(w, c);
-    } else if (rest < 996) {
-        step_walk(w, c);
     } else {
-        step_kind(w, c);
+        step_walk(w, c);
     }
 }
 
@@ -420,11 +384,10 @@ static void world_begin(world_t *w, uint64_t seed, uint32_t variant)
         config.kind = (llamatch_kind_t) (v / 9 % LLAMATCH_NUM_KINDS);
         config.find = paths[v / 36 % num_paths].find;
         config.moved = thing_moved;
-        config.index_above = (uint32_t[]){8, 64, LLAMATCH_DENSE_MAX, 8}[v % 4];
+        config.index_above = (uint32_t[]){8, 64, LLAMATCH_INDEX_ABOVE, 8}[v % 4];
         assert_int_equal(LLAMATCH_OK, llamatch_engine_init(&c->engine, &config));
         c->entries = config.entries;
         c->kind = config.kind;
-        c->was_array = LLAMATCH_LIST != c->kind;
         c->sources = (int32_t[]){3, 50, 1}[n];
         for (int32_t s = 0; s < c->sources; ++s) {
             llamatch_peer_init(&c->peers[s]);
@@ -438,7 +401,7 @@ static void world_begin(world_t *w, uint64_t seed, uint32_t variant)
 static void world_end(world_t *w)
 {
     for (int n = 0; n < NUM_COMMS; ++n) {
-        account(&w->comms[n], true);
+        account(&w->comms[n]);
         llamatch_engine_fini(&w->comms[n].engine);
     }
     assert_int_equal(0, llamatch_pool_used_bytes(w->pool));
