@@ -9,7 +9,7 @@
 
 #include "ompi_config.h"
 
-#include "osc_cached.h"
+#include "osc_cached_compat.h"
 
 #ifdef OSC_CACHED_OWN_HELP
 
@@ -25,6 +25,8 @@
 
 enum { TEXT_MAX = 4096 }; /* bytes */
 
+static const char here; /* in this DSO */
+
 /* Beside the component, or where Open MPI has its own. */
 static FILE *open_texts(const char *name)
 {
@@ -33,7 +35,7 @@ static FILE *open_texts(const char *name)
     char *slash = NULL;
     FILE *file = NULL;
 
-    if (0 != dladdr(&mca_osc_cached_component, &info) && NULL != info.dli_fname) {
+    if (0 != dladdr(&here, &info) && NULL != info.dli_fname) {
         snprintf(path, sizeof(path), "%s", info.dli_fname);
         slash = strrchr(path, '/');
     }

@@ -25,7 +25,15 @@
 #include "ompi/constants.h"
 #include "ompi/mca/osc/base/base.h"
 
-#include "osc_cached.h"
+#include "osc_cached_forward.h"
+#include "osc_cached_get.h"
+#include "osc_cached_info.h"
+#include "osc_cached_inner.h"
+#include "osc_cached_memory.h"
+#include "osc_cached_pvar.h"
+#include "osc_cached_trace.h"
+#include "osc_cached_type.h"
+#include "osc_cached_window.h"
 
 static int component_register(void);
 static int component_open(void);
@@ -65,18 +73,11 @@ static const char built_for[] = BUILT_FOR_TAG STRING_OF(OMPI_MAJOR_VERSION) "."
     STRING_OF(OMPI_MINOR_VERSION) "." STRING_OF(OMPI_RELEASE_VERSION);
 /* clang-format on */
 
-ompi_osc_cached_params_t ompi_osc_cached_params = {
-#define OSC_CACHED_PARAM(name, kind, def, level, scope, help) .name = def,
-#define OSC_CACHED_NUMBER(name, unit, def, least, most, level, scope, help) .name = def,
-#include "osc_cached_params.def"
-};
-
-ompi_osc_cached_numbers_t ompi_osc_cached_numbers;
-
 /* built for another release: Open MPI gets what it would have without us */
 static bool steps_aside = false;
 
-bool ompi_osc_cached_is_asked_for(void)
+/* Named in the user's `osc` selection. */
+static bool is_asked_for(void)
 {
     const char *selection = ompi_osc_base_framework.framework_selection;
     char **names;
@@ -110,7 +111,7 @@ static bool runs_in_its_release(void)
         return true;
     }
     ompi_osc_cached_running_major = atoi(running);
-    if (ompi_osc_cached_is_asked_for()) {
+    if (is_asked_for()) {
         /* not from opal_process_info: another release has it laid out differently */
         (void) gethostname(host, sizeof(host) - 1);
         if (('6' <= expected[0]) == ('6' <= running[0])) {
@@ -145,88 +146,24 @@ static void add_help_folder(void)
     }
 }
 
-/* Read a number; a bad one is reported and replaced by the default. */
-static double number(const char *name, const char *text, const char *standard,
-                     ompi_osc_cached_unit_t unit, double least, double most)
-{
-    char from[32], to[32];
-    double value = 0;
-
-    if (ompi_osc_cached_read_number(text, unit, least, most, &value)) {
-        return value;
-    }
-    if (ompi_osc_cached_is_asked_for()) {
-        ompi_osc_cached_write_number(least, unit, from, sizeof(from));
-        ompi_osc_cached_write_number(most, unit, to, sizeof(to));
-        opal_show_help("help-mpi-osc-cached.txt", "bad-number", true, opal_process_info.nodename,
-                       name, (NULL == text) ? "" : text,
-                       (OSC_CACHED_UNIT_RATIO == unit)   ? "a number"
-                       : (OSC_CACHED_UNIT_BYTES == unit) ? "a number of bytes (K, M, G)"
-                                                         : "a whole number",
-                       from, to, standard);
-    }
-    (void) ompi_osc_cached_read_number(standard, unit, least, most, &value);
-    return value;
-}
-
 static int component_register(void)
 {
-    mca_base_var_enum_t *mode_enum = NULL, *scheme_enum = NULL, *passive_enum = NULL;
-    const char *refused = NULL;
+    const mca_base_component_t *component = &mca_osc_cached_component.osc_version;
     int ret;
 
     add_help_folder();
     steps_aside = !runs_in_its_release();
     if (steps_aside) {
         /* asked for: a missing component would end the job, so it goes in component_init */
-        return ompi_osc_cached_is_asked_for() ? OMPI_SUCCESS : OMPI_ERR_NOT_AVAILABLE;
+        return is_asked_for() ? OMPI_SUCCESS : OMPI_ERR_NOT_AVAILABLE;
     }
-    if (OPAL_SUCCESS != ompi_osc_cached_mode_enum(&mode_enum)
-        || OPAL_SUCCESS != ompi_osc_cached_scheme_enum(&scheme_enum)
-        || OPAL_SUCCESS != ompi_osc_cached_passive_enum(&passive_enum)) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
-
-#define TYPE_STRING MCA_BASE_VAR_TYPE_STRING
-#define TYPE_BOOL MCA_BASE_VAR_TYPE_BOOL
-#define TYPE_MODE MCA_BASE_VAR_TYPE_INT
-#define TYPE_SCHEME MCA_BASE_VAR_TYPE_INT
-#define TYPE_PASSIVE MCA_BASE_VAR_TYPE_INT
-#define ENUM_STRING NULL
-#define ENUM_BOOL NULL
-#define ENUM_MODE mode_enum
-#define ENUM_SCHEME scheme_enum
-#define ENUM_PASSIVE passive_enum
-#define OSC_CACHED_PARAM(name, kind, def, level, scope, help)                               \
-    ompi_osc_cached_params.name = def;                                                      \
-    ret = mca_base_component_var_register(                                                  \
-        &mca_osc_cached_component.osc_version, #name, help, TYPE_##kind, ENUM_##kind, 0, 0, \
-        OPAL_INFO_LVL_##level, MCA_BASE_VAR_SCOPE_##scope, &ompi_osc_cached_params.name);   \
-    if (0 > ret) {                                                                          \
-        refused = #name;                                                                    \
-    }
-#define OSC_CACHED_NUMBER(name, unit, def, least, most, level, scope, help) \
-    OSC_CACHED_PARAM(name, STRING, def, level, scope, help)                 \
-    ompi_osc_cached_numbers.name =                                          \
-        number(#name, ompi_osc_cached_params.name, def, OSC_CACHED_UNIT_##unit, least, most);
-#include "osc_cached_params.def"
-
-    OBJ_RELEASE(mode_enum);
-    OBJ_RELEASE(scheme_enum);
-    OBJ_RELEASE(passive_enum);
-
-    if (NULL != refused) {
-        /* Open MPI has named the value and the allowed ones; say what follows from it */
-        ompi_osc_cached_params.mode = OSC_CACHED_MODE_OFF;
-        opal_show_help("help-mpi-osc-cached.txt", "bad-value", true, opal_process_info.nodename,
-                       refused);
-    }
-    return ompi_osc_cached_pvar_register();
+    ret = ompi_osc_cached_params_register(component, is_asked_for());
+    return (OMPI_SUCCESS == ret) ? ompi_osc_cached_pvar_register(component) : ret;
 }
 
 static int component_open(void)
 {
-    return ompi_osc_cached_is_asked_for() ? OMPI_SUCCESS : OMPI_ERR_NOT_AVAILABLE;
+    return is_asked_for() ? OMPI_SUCCESS : OMPI_ERR_NOT_AVAILABLE;
 }
 
 static int component_init(bool enable_progress_threads, bool enable_mpi_threads)
@@ -279,7 +216,7 @@ static void expose_shared(const ompi_osc_cached_window_t *window)
             && OMPI_SUCCESS
                    == window->inner.osc_win_shared_query(window->win, i, &size, &unit, &base)
             && NULL != base && 0 < size) {
-            (void) ompi_osc_cached_expose(window->win, base, size); /* nobody had it before */
+            ompi_osc_cached_expose(window->win, base, size); /* nobody had it before */
         }
     }
 }
@@ -292,6 +229,42 @@ static bool can_be_cached(const ompi_osc_base_component_t *inner, int flavor)
            && 0 != strcmp("sm", inner->osc_version.mca_component_name);
 }
 
+/* The cache of a window, from the parameters. */
+static osc_cached_config_t make_config(const ompi_win_t *win)
+{
+    const ompi_osc_cached_numbers_t *numbers = &ompi_osc_cached_numbers;
+    osc_cached_config_t config = {
+        .entries = (uint32_t) numbers->entries,
+        .memory = (uint64_t) numbers->window_memory,
+        .max_entry = (uint64_t) numbers->max_entry,
+        .evictions = (uint32_t) numbers->evictions,
+        .sample = (uint32_t) numbers->sample,
+        .scheme = (osc_cached_scheme_t) ompi_osc_cached_params.scheme,
+        .adaptive = ompi_osc_cached_params.adaptive,
+        .admission = ompi_osc_cached_params.admission,
+        .seed = (0 < numbers->seed) ? (uint64_t) numbers->seed
+                                    : ompi_osc_cached_now() ^ (uint64_t) (uintptr_t) win,
+        .adapt =
+            {
+                .interval = (uint32_t) numbers->interval,
+                .conflict_threshold = numbers->conflict_threshold,
+                .index_increase = numbers->index_increase,
+                .index_decrease = numbers->index_decrease,
+                .sparsity = numbers->sparsity,
+                .capacity_threshold = numbers->capacity_threshold,
+                .memory_increase = numbers->memory_increase,
+                .memory_decrease = numbers->memory_decrease,
+                .stable_threshold = numbers->stable_threshold,
+                .free_threshold = numbers->free_threshold,
+            },
+        .copy = ompi_osc_cached_type_copy,
+        .done = ompi_osc_cached_type_done,
+        .budget = ompi_osc_cached_budget,
+    };
+
+    return config;
+}
+
 static int component_select(ompi_win_t *win, void **base, size_t size,
                             ompi_osc_cached_disp_unit_t disp_unit, ompi_communicator_t *comm,
                             opal_info_t *info, int flavor, int *model)
@@ -299,7 +272,8 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     ompi_osc_cached_request_t request = {win, base, size, disp_unit, comm, info, flavor, 0};
     ompi_osc_base_component_t *inner;
     ompi_osc_cached_window_t *window;
-    bool wraps, cached;
+    osc_cached_config_t config;
+    bool wraps, cached, traced;
     ompi_osc_cached_disp_unit_t unit = 0, *units = NULL;
     int ret;
 
@@ -309,7 +283,8 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     }
     cached = wraps && can_be_cached(inner, flavor);
     if (MPI_WIN_FLAVOR_CREATE == flavor && 0 < size) {
-        ret = ompi_osc_cached_expose(win, *base, size);
+        ompi_osc_cached_expose(win, *base, size);
+        ret = ompi_osc_cached_get_withdraw();
         if (OMPI_SUCCESS != ret) {
             ompi_osc_cached_conceal(win, NULL);
             return ret;
@@ -321,20 +296,23 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
         return ret;
     }
     /* for the trace's name the rank must be known, which it is not in component_init */
-    ompi_osc_cached_trace_init();
+    traced = ompi_osc_cached_trace_init();
     if (cached) {
         (void) ompi_osc_cached_window_units(comm, disp_unit, &unit, &units);
     }
-    window = ompi_osc_cached_window_create(win, inner->osc_version.mca_component_name);
+    window = ompi_osc_cached_window_create(win, inner->osc_version.mca_component_name, traced,
+                                           ompi_osc_cached_has_devices
+                                               || 0 < ompi_osc_cached_numbers.verify);
     if (NULL == window) {
         /* rule A11: without memory the window works, just without us */
         ompi_osc_cached_conceal(win, NULL);
         free(units);
         return OMPI_SUCCESS;
     }
-    ompi_osc_cached_window_prepare(window, unit, units);
+    config = make_config(win);
+    ompi_osc_cached_window_prepare(window, &config, &ompi_osc_cached_alloc, unit, units);
     if (MPI_WIN_FLAVOR_CREATE != flavor && MPI_WIN_FLAVOR_DYNAMIC != flavor && 0 < size) {
-        (void) ompi_osc_cached_expose(win, *base, size); /* nobody had it before */
+        ompi_osc_cached_expose(win, *base, size); /* nobody had it before */
     }
     ompi_osc_cached_forward_install(window);
     if (MPI_WIN_FLAVOR_SHARED == flavor) {

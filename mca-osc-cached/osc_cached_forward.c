@@ -22,7 +22,13 @@
 
 #include "ompi/constants.h"
 
-#include "osc_cached.h"
+#include "osc_cached_forward.h"
+#include "osc_cached_get.h"
+#include "osc_cached_memory.h"
+#include "osc_cached_pvar.h"
+#include "osc_cached_sync.h"
+#include "osc_cached_type.h"
+#include "osc_cached_verify.h"
 
 /* one forwarding function: the slot, the counter, the parameters, the same as arguments */
 #define FORWARD(slot, stat, parameters, arguments)                            \
@@ -54,7 +60,7 @@
         int ret;                                                              \
                                                                               \
         ompi_osc_cached_count(window, OSC_CACHED_STAT_##stat);                \
-        if (!(ompi_osc_cached_ways(window) & OSC_CACHED_WAY_ACTIVE)) {        \
+        if (!(ompi_osc_cached_ways(window) & OSC_CACHED_WAY_LOOKUP)) {        \
             return window->inner.osc_##slot arguments;                        \
         }                                                                     \
         ompi_osc_cached_write_begin(window, target);                          \
@@ -69,7 +75,7 @@
         ompi_osc_base_module_##slot##_fn_t next = slow_##slot;                \
                                                                               \
         if (OPAL_LIKELY(NULL != window)                                       \
-            && !(ompi_osc_cached_ways(window) & OSC_CACHED_WAY_ACTIVE)) {     \
+            && !(ompi_osc_cached_ways(window) & OSC_CACHED_WAY_LOOKUP)) {     \
             ompi_osc_cached_count(window, OSC_CACHED_STAT_##stat);            \
             next = window->inner.osc_##slot;                                  \
         }                                                                     \
@@ -84,7 +90,8 @@ static int forward_win_attach(ompi_win_t *win, void *base, size_t size)
     int ret;
 
     ompi_osc_cached_count(window, OSC_CACHED_STAT_attaches);
-    ret = ompi_osc_cached_expose(win, base, size);
+    ompi_osc_cached_expose(win, base, size);
+    ret = ompi_osc_cached_get_withdraw();
     if (OMPI_SUCCESS == ret) {
         ret = window->inner.osc_win_attach(win, base, size);
     }
@@ -116,6 +123,13 @@ static int forward_free(ompi_win_t *win)
         ompi_osc_cached_window_print(window);
     }
     ompi_osc_cached_conceal(win, NULL);
+    ompi_osc_cached_window_unlink(window);
+    ompi_osc_cached_pvar_freed(win);
+    if (window->cacheable) {
+        ompi_osc_cached_get_forget(window);
+        ompi_osc_cached_verify_forget(window);
+        ompi_osc_cached_type_forget(window);
+    }
     ompi_osc_cached_window_destroy(window);
     *win->w_osc_module = inner; /* now that no tool can find the window and install ours again */
     return inner.osc_free(win);
@@ -259,10 +273,11 @@ static void exchange(ompi_osc_cached_window_t *window, const ompi_osc_base_modul
 
 static bool has_purpose(const ompi_osc_cached_window_t *window)
 {
-    return (window->ways & OSC_CACHED_WAY_ACTIVE) || NULL != window->busy || window->counted;
+    return (window->ways & OSC_CACHED_WAY_LOOKUP) || NULL != window->busy || window->counted;
 }
 
-void ompi_osc_cached_forward_update(ompi_osc_cached_window_t *window)
+/* The functions for operations and flushes are ours only while that has a purpose. */
+static void update(ompi_osc_cached_window_t *window)
 {
     /* a tool's thread may begin to count while the program changes the epoch; that one holds no
      * lock, so this is decided again under this one */
@@ -289,9 +304,10 @@ void ompi_osc_cached_forward_update(ompi_osc_cached_window_t *window)
 void ompi_osc_cached_forward_install(ompi_osc_cached_window_t *window)
 {
     window->inner = *window->win->w_osc_module;
+    window->changed = update;
     exchange(window, &memory, true);
     if (window->cacheable) {
         exchange(window, &epochs, true);
     }
-    ompi_osc_cached_forward_update(window);
+    update(window);
 }

@@ -2,14 +2,18 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * MPI_Get and MPI_Rget.
+ * MPI_Get and MPI_Rget.  A get takes four steps, in get_looked_up() and then in this order:
  *
- *     not active, or it does not pay         straight to the inner component
- *     describe() says no                     the same, but counted as outstanding
- *     hit                                    copied; the inner component does not hear of it
- *     join                                   filled when the get it waits for is complete
- *     partial hit                            the first bytes copied, the inner get fetches the rest
- *     miss                                   inner get first, then the cache's work while it flies
+ *     1 may it be cached?   no: pass(), to the inner component, counted as outstanding
+ *     2 look up
+ *     3 act                 hit()      copied; the inner component does not hear of it
+ *                           join()     filled when the get it waits for is complete
+ *                           partial()  the first bytes copied, the inner get fetches the rest
+ *                           miss()     inner get first, then the cache's work while it flies
+ *     4 account             for the counters, the profit estimate and the trace
+ *
+ * Two kinds of gets take a shorter way: those that are passed through because the epoch or the mode
+ * keeps nothing, or because it does not pay, and hits in their most frequent form, is_plain_hit().
  *
  * The inner functions are called without the window's lock: they may take long, and make progress.
  */
@@ -26,7 +30,13 @@
 #include "ompi/datatype/ompi_datatype.h"
 #include "ompi/request/request.h"
 
-#include "osc_cached.h"
+#include "osc_cached_get.h"
+#include "osc_cached_info.h"
+#include "osc_cached_memory.h"
+#include "osc_cached_sync.h"
+#include "osc_cached_trace.h"
+#include "osc_cached_type.h"
+#include "osc_cached_verify.h"
 
 enum {
     MEASURED = 64,     /* one looked-up get of these is measured */
@@ -52,6 +62,7 @@ typedef struct {
     uint64_t hash;
     osc_cached_buffer_t buffer;
     size_t bytes;
+    uint64_t begin; /* ns; this get is measured since then, 0: it is not */
 } wanted_t;
 
 /* An MPI_Rget on its way that will fill an entry. */
@@ -62,6 +73,158 @@ typedef struct ompi_osc_cached_rget_t {
     uint64_t sequence;
     uint32_t record;
 } rget_t;
+
+static int inner_get(ompi_osc_cached_window_t *window, const arguments_t *a);
+static bool may_be_cached(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                          const arguments_t *a, wanted_t *wanted);
+static osc_cached_access_t look_up(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                                   const arguments_t *a, wanted_t *wanted, size_t *have);
+static int pass(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                const arguments_t *a);
+static int hit(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer, const arguments_t *a,
+               wanted_t *wanted);
+static int join(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer, wanted_t *wanted);
+static size_t usable(const ompi_osc_cached_window_t *window, const wanted_t *wanted, size_t have);
+static int partial(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                   const arguments_t *a, wanted_t *wanted, size_t have);
+static int miss(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                const arguments_t *a, wanted_t *wanted);
+static void trace_bypassed(const ompi_osc_cached_window_t *window, const arguments_t *a);
+static void account(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                    const wanted_t *wanted, osc_cached_access_t access, size_t served);
+
+/* A get in an epoch and a mode that keep something. Each action gives up the lock. */
+static int get_looked_up(ompi_osc_cached_window_t *window, const arguments_t *a)
+{
+    ompi_osc_cached_peer_t *peer;
+    wanted_t wanted;
+    size_t have = 0;
+
+    ompi_osc_cached_window_lock(window);
+    peer = ompi_osc_cached_peer(window, a->target);
+    if (!may_be_cached(window, peer, a, &wanted)) {
+        ompi_osc_cached_window_unlock(window);
+        trace_bypassed(window, a);
+        return pass(window, peer, a);
+    }
+    switch (look_up(window, peer, a, &wanted, &have)) {
+    case OSC_CACHED_HIT:
+        return hit(window, peer, a, &wanted);
+    case OSC_CACHED_JOIN:
+        return join(window, peer, &wanted);
+    case OSC_CACHED_PARTIAL:
+        have = usable(window, &wanted, have);
+        return (0 < have) ? partial(window, peer, a, &wanted, have)
+                          : miss(window, peer, a, &wanted);
+    case OSC_CACHED_MISSING:
+        return miss(window, peer, a, &wanted);
+    default:
+        account(window, peer, &wanted, OSC_CACHED_FAILING, 0);
+        ompi_osc_cached_window_unlock(window);
+        return pass(window, peer, a);
+    }
+}
+
+/* 1 May it be cached? */
+
+static inline size_t unit_of(const ompi_osc_cached_window_t *window, int target)
+{
+    return (0 < window->disp_unit) ? window->disp_unit : window->disp_units[target];
+}
+
+/* Whether the memory of a buffer is exposed by a window. */
+static inline bool is_exposed(const osc_cached_buffer_t *buffer, size_t bytes)
+{
+    const opal_datatype_t *type;
+    size_t span;
+
+    if (OPAL_LIKELY(NULL == buffer->type)) {
+        return ompi_osc_cached_is_exposed(buffer->address, bytes);
+    }
+    type = &((const ompi_datatype_t *) buffer->type)->super;
+    span = (size_t) (type->true_ub - type->true_lb)
+           + (size_t) (buffer->count - 1) * (size_t) (type->ub - type->lb);
+    return ompi_osc_cached_is_exposed((char *) buffer->address + type->true_lb, span);
+}
+
+/* Whether the cache may serve or keep a get, and under which name; caller holds the lock. */
+static inline bool may_be_cached(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                                 const arguments_t *a, wanted_t *wanted)
+{
+    const opal_datatype_t *origin = &a->origin_dt->super, *target = &a->target_dt->super;
+
+    if (!osc_cached_profit_looks(&peer->profit, (uint64_t) a->target_disp)) {
+        return false;
+    }
+    /* without access to the target the inner component returns its error (rule A14) */
+    if (!ompi_osc_cached_has_access(window->ways, peer)
+        || ompi_osc_cached_is_on_device(a->origin_addr) || window->rank == a->target
+        || ompi_osc_cached_is_dirty(peer) || window->uncounted) {
+        return false;
+    }
+    wanted->bytes = (size_t) a->target_count * target->size;
+    if (0 == wanted->bytes || INT_MAX < wanted->bytes
+        || (window->cache.open && window->cache.max_bytes < wanted->bytes)
+        || (size_t) a->origin_count * origin->size != wanted->bytes) {
+        return false;
+    }
+    wanted->key.target = a->target;
+    wanted->key.layout = 0;
+    wanted->key.address = (uint64_t) a->target_disp * unit_of(window, a->target);
+    wanted->buffer.from = (0 == target->true_lb) ? NULL : a->target_dt;
+    wanted->buffer.from_count = (size_t) a->target_count;
+    if (OPAL_LIKELY(opal_datatype_is_contiguous_memory_layout(target, a->target_count))) {
+        wanted->key.address += (uint64_t) target->true_lb;
+    } else {
+        wanted->key.layout = ompi_osc_cached_type_layout(window, a->target_dt, a->target_count);
+        if (0 == wanted->key.layout) {
+            return false;
+        }
+        wanted->buffer.from = a->target_dt;
+    }
+    wanted->buffer.count = a->origin_count;
+    if (OPAL_LIKELY(opal_datatype_is_contiguous_memory_layout(origin, a->origin_count))) {
+        wanted->buffer.address = (char *) a->origin_addr + origin->true_lb;
+        wanted->buffer.type = NULL;
+        return !ompi_osc_cached_is_exposed(wanted->buffer.address, wanted->bytes);
+    }
+    wanted->buffer.address = a->origin_addr;
+    wanted->buffer.type = a->origin_dt;
+    return 0 <= origin->ub - origin->lb && !is_exposed(&wanted->buffer, wanted->bytes);
+}
+
+/* 2 Look up */
+
+static inline osc_cached_access_t look_up(ompi_osc_cached_window_t *window,
+                                          ompi_osc_cached_peer_t *peer, const arguments_t *a,
+                                          wanted_t *wanted, size_t *have)
+{
+    osc_cached_cache_t *cache = &window->cache;
+
+    wanted->begin = 0;
+    ++window->ticks;
+    if (OPAL_UNLIKELY(!cache->open)) {
+        return OSC_CACHED_MISSING;
+    }
+    /* few are looked up of a target that is sampled: what they cost must follow what it asks for
+     * now */
+    if (OPAL_UNLIKELY(0 == window->ticks % MEASURED || 0 < peer->profit.passed)) {
+        wanted->begin = ompi_osc_cached_now();
+    }
+    wanted->hash = osc_cached_index_hash(&cache->index, wanted->key);
+    if (OPAL_UNLIKELY(NULL != a->request)) {
+        const osc_cached_entry_t *entry =
+            osc_cached_cache_find(cache, &peer->cache, wanted->key, wanted->hash);
+
+        if (NULL != entry && OSC_CACHED_ENTRY_PENDING == entry->state) {
+            return OSC_CACHED_FAILING; /* nobody would complete the request of a get that waits */
+        }
+    }
+    return osc_cached_cache_get(cache, &peer->cache, wanted->key, wanted->hash, &wanted->buffer,
+                                wanted->bytes, window->sequence + 1, have);
+}
+
+/* 3 Act */
 
 static int inner_get(ompi_osc_cached_window_t *window, const arguments_t *a)
 {
@@ -115,77 +278,216 @@ static int pass(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
     return ret;
 }
 
-static inline size_t unit_of(const ompi_osc_cached_window_t *window, int target)
+static inline int hit(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                      const arguments_t *a, wanted_t *wanted)
 {
-    return (0 < window->disp_unit) ? window->disp_unit : window->disp_units[target];
+    bool quiet;
+
+    account(window, peer, wanted, OSC_CACHED_HIT, wanted->bytes);
+    quiet = NULL != a->request && ompi_osc_cached_was_quiet(window);
+    if (0 < wanted->begin) {
+        osc_cached_profit_follow(&window->costs.hit_ns, ompi_osc_cached_now() - wanted->begin);
+    }
+    ompi_osc_cached_window_unlock(window);
+    if (OPAL_UNLIKELY(0 < ompi_osc_cached_numbers.verify)) {
+        ompi_osc_cached_verify_hit(window, peer, wanted->key, &wanted->buffer, wanted->bytes,
+                                   a->target_disp, a->target_count, a->target_dt);
+    }
+    if (NULL != a->request) {
+        *a->request = &ompi_request_empty;
+    }
+    if (OPAL_UNLIKELY(quiet)) {
+        ompi_osc_cached_make_progress(window);
+    }
+    return OMPI_SUCCESS;
 }
+
+static int join(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer, wanted_t *wanted)
+{
+    ompi_osc_cached_type_keep(&wanted->buffer);
+    (void) ompi_osc_cached_issued(window, peer);
+    account(window, peer, wanted, OSC_CACHED_JOIN, wanted->bytes);
+    ompi_osc_cached_window_unlock(window);
+    return OMPI_SUCCESS;
+}
+
+/* How much of a partial hit can be used: the inner get must begin at a whole displacement. */
+static size_t usable(const ompi_osc_cached_window_t *window, const wanted_t *wanted, size_t have)
+{
+    size_t beyond = (size_t) ((wanted->key.address + have) % unit_of(window, wanted->key.target));
+
+    return (NULL == wanted->buffer.type && beyond < have) ? have - beyond : 0;
+}
+
+/* The first bytes are there: copy them and fetch the rest. */
+static int partial(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                   const arguments_t *a, wanted_t *wanted, size_t have)
+{
+    uint64_t stamp = osc_cached_cache_stamp(&window->cache, &peer->cache), sequence;
+    arguments_t rest = *a;
+    osc_cached_buffer_t buffer = wanted->buffer;
+    int ret;
+
+    (void) osc_cached_cache_copy_first(&window->cache, &peer->cache, wanted->key, wanted->hash,
+                                       &wanted->buffer, have);
+    account(window, peer, wanted, OSC_CACHED_PARTIAL, have);
+    ompi_osc_cached_window_unlock(window);
+    if (OPAL_UNLIKELY(0 < ompi_osc_cached_numbers.verify && 0 == a->target_dt->super.true_lb)) {
+        ompi_osc_cached_verify_hit(window, peer, wanted->key, &wanted->buffer, have, a->target_disp,
+                                   (int) have, MPI_BYTE);
+    }
+
+    buffer.address = (char *) wanted->buffer.address + have;
+    buffer.from = NULL;
+    rest.origin_addr = buffer.address;
+    rest.origin_count = rest.target_count = (ompi_osc_cached_count_t) (wanted->bytes - have);
+    rest.origin_dt = rest.target_dt = MPI_BYTE;
+    rest.target_disp = (ptrdiff_t) ((wanted->key.address + have) / unit_of(window, a->target));
+    ret = issue(window, peer, &rest, &sequence);
+    if (OMPI_SUCCESS != ret) {
+        return ret;
+    }
+    /* the rest of an MPI_Rget is not kept: it would need the request, and repeats are hits anyway
+     */
+    if (NULL == a->request && !(window->threaded && is_exposed(&buffer, wanted->bytes - have))) {
+        (void) osc_cached_cache_extend(&window->cache, &peer->cache, wanted->key, wanted->hash,
+                                       have, wanted->bytes, &buffer, stamp, sequence);
+    }
+    ompi_osc_cached_window_unlock(window);
+    return OMPI_SUCCESS;
+}
+
+static int rget_completed(ompi_request_t *request)
+{
+    rget_t *rget = request->req_complete_cb_data;
+    ompi_osc_cached_window_t *window = rget->window;
+
+    if (NULL != window) {
+        osc_cached_cache_complete_one(&window->cache, &rget->peer->cache, rget->record,
+                                      rget->sequence);
+        if (NULL == rget->prev) {
+            window->rgets = rget->next;
+        } else {
+            rget->prev->next = rget->next;
+        }
+        if (NULL != rget->next) {
+            rget->next->prev = rget->prev;
+        }
+    }
+    free(rget);
+    return OMPI_SUCCESS;
+}
+
+void ompi_osc_cached_get_forget(ompi_osc_cached_window_t *window)
+{
+    for (rget_t *rget = window->rgets; NULL != rget; rget = rget->next) {
+        rget->window = NULL;
+    }
+}
+
+static void follow_rget(rget_t *rget, ompi_request_t *request)
+{
+    ompi_osc_cached_window_t *window = rget->window;
+
+    rget->next = window->rgets;
+    if (NULL != rget->next) {
+        rget->next->prev = rget;
+    }
+    window->rgets = rget;
+    (void) ompi_request_set_callback(request, rget_completed, rget);
+}
+
+/* The cache may be opened now: the get is on its way. */
+static bool is_open(ompi_osc_cached_window_t *window)
+{
+    if (OPAL_LIKELY(window->cache.open)) {
+        return true;
+    }
+    if (0 < window->retry_open) {
+        --window->retry_open;
+        return false;
+    }
+    window->retry_open = RETRY_OPEN;
+    if (OSC_CACHED_OK != osc_cached_cache_open(&window->cache)) {
+        return false;
+    }
+    ompi_osc_cached_window_update(window);
+    ompi_osc_cached_info_tell(window);
+    return true;
+}
+
+/* It is not there: fetch it, and keep it if there is room. */
+static int miss(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                const arguments_t *a, wanted_t *wanted)
+{
+    uint64_t stamp = osc_cached_cache_stamp(&window->cache, &peer->cache), sequence, issued = 0;
+    osc_cached_access_t access = OSC_CACHED_FAILING;
+    uint32_t record = OSC_CACHED_CACHE_NONE;
+    rget_t *rget = NULL;
+    int ret;
+
+    ompi_osc_cached_window_unlock(window);
+    if (0 < wanted->begin) {
+        issued = ompi_osc_cached_now();
+    }
+    ret = issue(window, peer, a, &sequence);
+    if (OMPI_SUCCESS != ret) {
+        return ret;
+    }
+    if (0 < wanted->begin) {
+        /* the time that the real get took is not ours */
+        wanted->begin += ompi_osc_cached_now() - issued;
+    }
+    if (!is_open(window) || (window->threaded && is_exposed(&wanted->buffer, wanted->bytes))) {
+        goto done; /* exposed: since the look-up, by another thread */
+    }
+    if (NULL != a->request) {
+        /* With several threads the request may complete while we attach ourselves to it: Open MPI's
+         * ompi_request_set_callback is not made for that. */
+        rget = window->threaded ? NULL : malloc(sizeof(*rget));
+        if (NULL == rget) {
+            goto done;
+        }
+    }
+    wanted->hash = osc_cached_index_hash(&window->cache.index, wanted->key);
+    wanted->buffer.from = NULL; /* it has been fetched */
+    ompi_osc_cached_type_keep(&wanted->buffer);
+    access = osc_cached_cache_insert(&window->cache, &peer->cache, wanted->key, wanted->hash,
+                                     &wanted->buffer, wanted->bytes, stamp, sequence, &record);
+    if (OSC_CACHED_CACHE_NONE == record) {
+        ompi_osc_cached_type_done(&wanted->buffer);
+    }
+
+    if (OPAL_UNLIKELY(window->told_resizes != window->cache.resizes)) {
+        ompi_osc_cached_info_tell(window);
+    }
+
+done:
+    account(window, peer, wanted, access, 0);
+    if (0 < wanted->begin) {
+        osc_cached_profit_follow(&window->costs.miss_ns, ompi_osc_cached_now() - wanted->begin);
+    }
+    ompi_osc_cached_window_unlock(window);
+    if (OSC_CACHED_CACHE_NONE != record && NULL != rget) {
+        *rget = (rget_t){.window = window, .peer = peer, .sequence = sequence, .record = record};
+        follow_rget(rget, *a->request);
+    } else {
+        free(rget);
+    }
+    return OMPI_SUCCESS;
+}
+
+/* 4 Account */
 
 /* A get that is not looked up, for the trace. */
 static inline void trace_bypassed(const ompi_osc_cached_window_t *window, const arguments_t *a)
 {
-    if (OPAL_UNLIKELY(ompi_osc_cached_tracing)) {
+    if (OPAL_UNLIKELY(window->traced)) {
         ompi_osc_cached_trace_get(window, a->target,
                                   (uint64_t) a->target_disp
                                       * (window->cacheable ? unit_of(window, a->target) : 1),
                                   (size_t) a->target_count * a->target_dt->super.size, "bypassed");
     }
-}
-
-/* Whether the memory of a buffer is exposed by a window. */
-static inline bool is_exposed(const osc_cached_buffer_t *buffer, size_t bytes)
-{
-    const opal_datatype_t *type;
-    size_t span;
-
-    if (OPAL_LIKELY(NULL == buffer->type)) {
-        return ompi_osc_cached_is_exposed(buffer->address, bytes);
-    }
-    type = &((const ompi_datatype_t *) buffer->type)->super;
-    span = (size_t) (type->true_ub - type->true_lb)
-           + (size_t) (buffer->count - 1) * (size_t) (type->ub - type->lb);
-    return ompi_osc_cached_is_exposed((char *) buffer->address + type->true_lb, span);
-}
-
-/* Whether the cache may serve or keep a get, and under which name. */
-static inline bool describe(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
-                            const arguments_t *a, wanted_t *wanted)
-{
-    const opal_datatype_t *origin = &a->origin_dt->super, *target = &a->target_dt->super;
-
-    /* without access to the target the inner component returns its error (rule A14) */
-    if (!(window->everyone | peer->accessible) || ompi_osc_cached_is_on_device(a->origin_addr)
-        || window->rank == a->target || ompi_osc_cached_is_dirty(peer) || window->untracked) {
-        return false;
-    }
-    wanted->bytes = (size_t) a->target_count * target->size;
-    if (0 == wanted->bytes || INT_MAX < wanted->bytes
-        || (window->cache.open && window->cache.max_bytes < wanted->bytes)
-        || (size_t) a->origin_count * origin->size != wanted->bytes) {
-        return false;
-    }
-    wanted->key.target = a->target;
-    wanted->key.layout = 0;
-    wanted->key.address = (uint64_t) a->target_disp * unit_of(window, a->target);
-    wanted->buffer.from = (0 == target->true_lb) ? NULL : a->target_dt;
-    wanted->buffer.from_count = (size_t) a->target_count;
-    if (OPAL_LIKELY(opal_datatype_is_contiguous_memory_layout(target, a->target_count))) {
-        wanted->key.address += (uint64_t) target->true_lb;
-    } else {
-        wanted->key.layout = ompi_osc_cached_type_layout(window, a->target_dt, a->target_count);
-        if (0 == wanted->key.layout) {
-            return false;
-        }
-        wanted->buffer.from = a->target_dt;
-    }
-    wanted->buffer.count = a->origin_count;
-    if (OPAL_LIKELY(opal_datatype_is_contiguous_memory_layout(origin, a->origin_count))) {
-        wanted->buffer.address = (char *) a->origin_addr + origin->true_lb;
-        wanted->buffer.type = NULL;
-        return !ompi_osc_cached_is_exposed(wanted->buffer.address, wanted->bytes);
-    }
-    wanted->buffer.address = a->origin_addr;
-    wanted->buffer.type = a->origin_dt;
-    return 0 <= origin->ub - origin->lb && !is_exposed(&wanted->buffer, wanted->bytes);
 }
 
 static const struct {
@@ -235,267 +537,26 @@ static inline bool is_true_hit(const ompi_osc_cached_window_t *window,
 static inline void account(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
                            const wanted_t *wanted, osc_cached_access_t access, size_t served)
 {
-    bool hit = access <= OSC_CACHED_JOIN;
+    bool pays = access <= OSC_CACHED_JOIN; /* something was not fetched */
 
     ompi_osc_cached_count(window, accesses[access].stat);
-    if (hit) {
+    if (pays) {
         ompi_osc_cached_add(window, OSC_CACHED_STAT_bytes_served, served);
     }
     if (served < wanted->bytes) {
         ompi_osc_cached_add(window, OSC_CACHED_STAT_bytes_fetched, wanted->bytes - served);
     }
     if (osc_cached_profit_count(&peer->profit,
-                                hit && (OSC_CACHED_HIT != access || is_true_hit(window, peer)))) {
+                                pays && (OSC_CACHED_HIT != access || is_true_hit(window, peer)))) {
         end_round(window, peer);
     }
-    if (OPAL_UNLIKELY(ompi_osc_cached_tracing)) {
+    if (OPAL_UNLIKELY(window->traced)) {
         ompi_osc_cached_trace_get(window, wanted->key.target, wanted->key.address, wanted->bytes,
                                   accesses[access].name);
     }
 }
 
-static int rget_completed(ompi_request_t *request)
-{
-    rget_t *rget = request->req_complete_cb_data;
-    ompi_osc_cached_window_t *window = rget->window;
-
-    if (NULL != window) {
-        osc_cached_cache_complete_one(&window->cache, &rget->peer->cache, rget->record,
-                                      rget->sequence);
-        if (NULL == rget->prev) {
-            window->rgets = rget->next;
-        } else {
-            rget->prev->next = rget->next;
-        }
-        if (NULL != rget->next) {
-            rget->next->prev = rget->prev;
-        }
-    }
-    free(rget);
-    return OMPI_SUCCESS;
-}
-
-void ompi_osc_cached_rget_forget(ompi_osc_cached_window_t *window)
-{
-    for (rget_t *rget = window->rgets; NULL != rget; rget = rget->next) {
-        rget->window = NULL;
-    }
-}
-
-/* The cache may be opened now: the get is on its way. */
-static bool is_open(ompi_osc_cached_window_t *window)
-{
-    if (OPAL_LIKELY(window->cache.open)) {
-        return true;
-    }
-    if (0 < window->retry_open) {
-        --window->retry_open;
-        return false;
-    }
-    window->retry_open = RETRY_OPEN;
-    if (OSC_CACHED_OK != osc_cached_cache_open(&window->cache)) {
-        return false;
-    }
-    ompi_osc_cached_window_update(window);
-    ompi_osc_cached_info_tell(window);
-    return true;
-}
-
-/* A get that is not there: fetch it, and keep it if there is room. */
-static int miss(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
-                const arguments_t *a, wanted_t *wanted, uint64_t begin)
-{
-    uint64_t stamp = osc_cached_cache_stamp(&window->cache, &peer->cache), sequence, issued = 0;
-    osc_cached_access_t access = OSC_CACHED_FAILING;
-    uint32_t record = OSC_CACHED_CACHE_NONE;
-    rget_t *rget = NULL;
-    int ret;
-
-    ompi_osc_cached_window_unlock(window);
-    if (0 < begin) {
-        issued = ompi_osc_cached_now();
-    }
-    ret = issue(window, peer, a, &sequence);
-    if (OMPI_SUCCESS != ret) {
-        return ret;
-    }
-    if (0 < begin) {
-        /* the time that the real get took is not ours */
-        begin += ompi_osc_cached_now() - issued;
-    }
-    if (!is_open(window) || (window->threaded && is_exposed(&wanted->buffer, wanted->bytes))) {
-        goto done; /* exposed: since describe(), by another thread */
-    }
-    if (NULL != a->request) {
-        /* With several threads the request may complete while we attach ourselves to it: Open MPI's
-         * ompi_request_set_callback is not made for that. */
-        rget = window->threaded ? NULL : malloc(sizeof(*rget));
-        if (NULL == rget) {
-            goto done;
-        }
-    }
-    wanted->hash = osc_cached_index_hash(&window->cache.index, wanted->key);
-    wanted->buffer.from = NULL; /* it has been fetched */
-    ompi_osc_cached_type_keep(&wanted->buffer);
-    access = osc_cached_cache_insert(&window->cache, &peer->cache, wanted->key, wanted->hash,
-                                     &wanted->buffer, wanted->bytes, stamp, sequence, &record);
-    if (OSC_CACHED_CACHE_NONE == record) {
-        ompi_osc_cached_type_done(&wanted->buffer);
-    }
-
-    if (OPAL_UNLIKELY(window->told_resizes != window->cache.resizes)) {
-        ompi_osc_cached_info_tell(window);
-    }
-
-done:
-    account(window, peer, wanted, access, 0);
-    if (0 < begin) {
-        osc_cached_profit_follow(&window->costs.miss_ns, ompi_osc_cached_now() - begin);
-    }
-    ompi_osc_cached_window_unlock(window);
-    if (OSC_CACHED_CACHE_NONE != record && NULL != rget) {
-        rget->window = window;
-        rget->peer = peer;
-        rget->sequence = sequence;
-        rget->record = record;
-        rget->prev = NULL;
-        rget->next = window->rgets;
-        if (NULL != rget->next) {
-            rget->next->prev = rget;
-        }
-        window->rgets = rget;
-        (void) ompi_request_set_callback(*a->request, rget_completed, rget);
-    } else {
-        free(rget);
-    }
-    return OMPI_SUCCESS;
-}
-
-/* The first bytes are there: copy them and fetch the rest. Caller holds the lock and gives it up.
- */
-static int partial_hit(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
-                       const arguments_t *a, wanted_t *wanted, size_t have)
-{
-    uint64_t stamp = osc_cached_cache_stamp(&window->cache, &peer->cache), sequence;
-    arguments_t rest = *a;
-    osc_cached_buffer_t buffer = wanted->buffer;
-    int ret;
-
-    (void) osc_cached_cache_copy_first(&window->cache, &peer->cache, wanted->key, wanted->hash,
-                                       &wanted->buffer, have);
-    account(window, peer, wanted, OSC_CACHED_PARTIAL, have);
-    ompi_osc_cached_window_unlock(window);
-    if (OPAL_UNLIKELY(0 < ompi_osc_cached_numbers.verify && 0 == a->target_dt->super.true_lb)) {
-        ompi_osc_cached_verify_hit(window, peer, wanted->key, &wanted->buffer, have, a->target_disp,
-                                   (int) have, MPI_BYTE);
-    }
-
-    buffer.address = (char *) wanted->buffer.address + have;
-    buffer.from = NULL;
-    rest.origin_addr = buffer.address;
-    rest.origin_count = rest.target_count = (ompi_osc_cached_count_t) (wanted->bytes - have);
-    rest.origin_dt = rest.target_dt = MPI_BYTE;
-    rest.target_disp = (ptrdiff_t) ((wanted->key.address + have) / unit_of(window, a->target));
-    ret = issue(window, peer, &rest, &sequence);
-    if (OMPI_SUCCESS != ret) {
-        return ret;
-    }
-    /* the rest of an MPI_Rget is not kept: it would need the request, and repeats are hits anyway
-     */
-    if (NULL == a->request && !(window->threaded && is_exposed(&buffer, wanted->bytes - have))) {
-        (void) osc_cached_cache_extend(&window->cache, &peer->cache, wanted->key, wanted->hash,
-                                       have, wanted->bytes, &buffer, stamp, sequence);
-    }
-    ompi_osc_cached_window_unlock(window);
-    return OMPI_SUCCESS;
-}
-
-/* How much of a partial hit can be used: the inner get must begin at a whole displacement. */
-static size_t usable(const ompi_osc_cached_window_t *window, const wanted_t *wanted, size_t have)
-{
-    size_t beyond = (size_t) ((wanted->key.address + have) % unit_of(window, wanted->key.target));
-
-    return (NULL == wanted->buffer.type && beyond < have) ? have - beyond : 0;
-}
-
-/* A get while the window is active. */
-static int get_active(ompi_osc_cached_window_t *window, const arguments_t *a)
-{
-    ompi_osc_cached_peer_t *peer = &window->peers[a->target];
-    osc_cached_access_t access = OSC_CACHED_MISSING;
-    wanted_t wanted;
-    uint64_t begin = 0;
-    size_t have = 0;
-    bool quiet;
-
-    ompi_osc_cached_window_lock(window);
-    if (!osc_cached_profit_looks(&peer->profit, (uint64_t) a->target_disp)
-        || !describe(window, peer, a, &wanted)) {
-        ompi_osc_cached_window_unlock(window);
-        trace_bypassed(window, a);
-        return pass(window, peer, a);
-    }
-    /* few are looked up of a target that is sampled: what they cost must follow what it asks for
-     * now */
-    if (OPAL_UNLIKELY((0 == ++window->ticks % MEASURED || 0 < peer->profit.passed)
-                      && window->cache.open)) {
-        begin = ompi_osc_cached_now();
-    }
-    if (OPAL_LIKELY(window->cache.open)) {
-        wanted.hash = osc_cached_index_hash(&window->cache.index, wanted.key);
-        if (OPAL_UNLIKELY(NULL != a->request)) {
-            osc_cached_entry_t *entry =
-                osc_cached_cache_find(&window->cache, &peer->cache, wanted.key, wanted.hash);
-            if (NULL != entry && OSC_CACHED_ENTRY_PENDING == entry->state) {
-                /* nobody would complete the request of a get that waits for another */
-                account(window, peer, &wanted, OSC_CACHED_FAILING, 0);
-                ompi_osc_cached_window_unlock(window);
-                return pass(window, peer, a);
-            }
-        }
-        access = osc_cached_cache_get(&window->cache, &peer->cache, wanted.key, wanted.hash,
-                                      &wanted.buffer, wanted.bytes, window->sequence + 1, &have);
-    }
-
-    switch (access) {
-    case OSC_CACHED_HIT:
-        account(window, peer, &wanted, access, wanted.bytes);
-        quiet = NULL != a->request && ompi_osc_cached_was_quiet(window);
-        if (0 < begin) {
-            osc_cached_profit_follow(&window->costs.hit_ns, ompi_osc_cached_now() - begin);
-        }
-        ompi_osc_cached_window_unlock(window);
-        if (OPAL_UNLIKELY(0 < ompi_osc_cached_numbers.verify)) {
-            ompi_osc_cached_verify_hit(window, peer, wanted.key, &wanted.buffer, wanted.bytes,
-                                       a->target_disp, a->target_count, a->target_dt);
-        }
-        if (NULL != a->request) {
-            *a->request = &ompi_request_empty;
-        }
-        if (OPAL_UNLIKELY(quiet)) {
-            ompi_osc_cached_make_progress(window);
-        }
-        return OMPI_SUCCESS;
-    case OSC_CACHED_JOIN:
-        ompi_osc_cached_type_keep(&wanted.buffer);
-        (void) ompi_osc_cached_issued(window, peer);
-        account(window, peer, &wanted, access, wanted.bytes);
-        ompi_osc_cached_window_unlock(window);
-        return OMPI_SUCCESS;
-    case OSC_CACHED_PARTIAL:
-        have = usable(window, &wanted, have);
-        if (0 < have) {
-            return partial_hit(window, peer, a, &wanted, have);
-        }
-        return miss(window, peer, a, &wanted, begin);
-    case OSC_CACHED_MISSING:
-        return miss(window, peer, a, &wanted, begin);
-    default:
-        account(window, peer, &wanted, access, 0);
-        ompi_osc_cached_window_unlock(window);
-        return pass(window, peer, a);
-    }
-}
+/* Memory was exposed */
 
 /* A get that waits for another one, as a get of its own. */
 static arguments_t arguments_of(const ompi_osc_cached_window_t *window,
@@ -538,7 +599,7 @@ static bool waits_exposed(const osc_cached_cache_t *cache, const osc_cached_reco
     return is_exposed(&record->buffer, record->bytes);
 }
 
-int ompi_osc_cached_get_withdraw(ompi_osc_cached_window_t *window)
+static int withdraw(ompi_osc_cached_window_t *window)
 {
     osc_cached_cache_t *cache = &window->cache;
     int ret = OMPI_SUCCESS;
@@ -562,7 +623,7 @@ int ompi_osc_cached_get_withdraw(ompi_osc_cached_window_t *window)
             continue;
         }
         a = arguments_of(window, &cache->entries[record->entry], record);
-        peer = &window->peers[a.target];
+        peer = ompi_osc_cached_peer(window, a.target);
         buffer = osc_cached_cache_withdraw(cache, &peer->cache, i);
         ompi_osc_cached_window_unlock(window);
         ret = issue(window, peer, &a, &sequence);
@@ -575,17 +636,24 @@ int ompi_osc_cached_get_withdraw(ompi_osc_cached_window_t *window)
     return OMPI_SUCCESS;
 }
 
+int ompi_osc_cached_get_withdraw(void)
+{
+    return ompi_osc_cached_window_each(withdraw);
+}
+
+/* The slots */
+
 /* The whole of a hit in its most frequent form: one thread, runs of bytes on both sides. Of what
- * describe() asks, an entry with the right stamp answers most: there is none for this process
+ * may_be_cached() asks, an entry with the right stamp answers most: there is none for this process
  * itself, and none while own writes or uncounted operations are on their way. */
-static inline bool is_plain_hit(ompi_osc_cached_window_t *window, void *origin_addr,
+static inline bool is_plain_hit(ompi_osc_cached_window_t *window, uint32_t ways, void *origin_addr,
                                 ompi_osc_cached_count_t origin_count,
                                 const ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
                                 ompi_osc_cached_count_t target_count,
                                 const ompi_datatype_t *target_dt)
 {
     enum { PLAIN = OPAL_DATATYPE_FLAG_CONTIGUOUS | OPAL_DATATYPE_FLAG_NO_GAPS };
-    ompi_osc_cached_peer_t *peer = &window->peers[target];
+    ompi_osc_cached_peer_t *peer = ompi_osc_cached_peer(window, target);
     osc_cached_cache_t *cache = &window->cache;
     size_t bytes = (size_t) target_count * target_dt->super.size;
     char *buffer = (char *) origin_addr + origin_dt->super.true_lb;
@@ -593,7 +661,7 @@ static inline bool is_plain_hit(ompi_osc_cached_window_t *window, void *origin_a
     osc_cached_entry_t *entry;
 
     if (PLAIN != (origin_dt->super.flags & target_dt->super.flags & PLAIN)
-        || !(window->everyone | peer->accessible) || 0 < peer->profit.passed
+        || !ompi_osc_cached_has_access(ways, peer) || 0 < peer->profit.passed
         || (size_t) origin_count * origin_dt->super.size != bytes
         || 0 == (window->ticks + 1) % MEASURED) {
         return false;
@@ -622,8 +690,8 @@ __opal_attribute_noinline__ static int looked_up_get(ompi_osc_cached_window_t *w
                                                      const arguments_t *a)
 {
     ompi_osc_cached_count(window, OSC_CACHED_STAT_gets);
-    if (OPAL_LIKELY(ompi_osc_cached_ways(window) & OSC_CACHED_WAY_ACTIVE)) {
-        return get_active(window, a);
+    if (OPAL_LIKELY(ompi_osc_cached_ways(window) & OSC_CACHED_WAY_LOOKUP)) {
+        return get_looked_up(window, a);
     }
     trace_bypassed(window, a);
     return inner_get(window, a);
@@ -635,9 +703,10 @@ cached_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
            ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt, ompi_win_t *win)
 {
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
+    uint32_t ways = ompi_osc_cached_ways(window);
 
-    if (OPAL_LIKELY(ompi_osc_cached_ways(window) & OSC_CACHED_WAY_PLAIN)
-        && is_plain_hit(window, origin_addr, origin_count, origin_dt, target, target_disp,
+    if (OPAL_LIKELY(ways & OSC_CACHED_WAY_PLAIN)
+        && is_plain_hit(window, ways, origin_addr, origin_count, origin_dt, target, target_disp,
                         target_count, target_dt)) {
         return OMPI_SUCCESS;
     }
@@ -661,12 +730,13 @@ int ompi_osc_cached_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
             ompi_osc_cached_count(window, OSC_CACHED_STAT_gets);
             next = window->inner.osc_get;
         } else if (ways & OSC_CACHED_WAY_QUICK) {
-            ompi_osc_cached_peer_t *peer = &window->peers[target];
+            ompi_osc_cached_peer_t *peer = ompi_osc_cached_peer(window, target);
 
             if (!osc_cached_profit_looks(&peer->profit, (uint64_t) target_disp)) {
                 /* not even counted as outstanding; then every flush goes to the inner component */
                 ompi_osc_cached_count_alone(window, OSC_CACHED_STAT_gets);
-                peer->loose = window->loose = true;
+                peer->state |= OSC_CACHED_PEER_LOOSE;
+                window->loose = true;
                 next = window->inner.osc_get;
             }
         }
@@ -688,7 +758,7 @@ cached_rget(void *origin_addr, ompi_osc_cached_count_t origin_count,
     ompi_osc_cached_count(window, OSC_CACHED_STAT_rgets);
     /* request operations are for passive epochs; elsewhere the inner component has its error */
     if (ompi_osc_cached_ways(window) & OSC_CACHED_WAY_PASSIVE) {
-        return get_active(window, &a);
+        return get_looked_up(window, &a);
     }
     trace_bypassed(window, &a);
     return inner_get(window, &a);

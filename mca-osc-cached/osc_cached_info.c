@@ -2,7 +2,7 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Values that users write: names, numbers, and the info keys of a window (osc_cached_info.def).
+ * The info keys of a window (osc_cached_info.def).
  *
  * MPI_Win_get_info reports what the callbacks return, so they return what is in force; what changes
  * later, or by another key, is stored by ompi_osc_cached_info_tell().
@@ -28,7 +28,7 @@
 #include "ompi/constants.h"
 #include "ompi/info/info.h"
 
-#include "osc_cached.h"
+#include "osc_cached_info.h"
 
 /* the info interface became const-correct in Open MPI 5.0 */
 #if OMPI_MAJOR_VERSION >= 5
@@ -42,14 +42,6 @@
 /* all info objects of the program; a release that does not give it away can still load us */
 #pragma weak ompi_info_f_to_c_table
 
-static const mca_base_var_enum_value_t modes[] = {
-    {.value = OSC_CACHED_MODE_OFF, .string = "off"},
-    {.value = OSC_CACHED_MODE_TRANSPARENT, .string = "transparent"},
-    {.value = OSC_CACHED_MODE_ALWAYS, .string = "always"},
-    {.value = OSC_CACHED_MODE_USER, .string = "user"},
-    {.value = 0, .string = NULL},
-};
-
 static const mca_base_var_enum_value_t clampi_modes[] = {
     {.value = OSC_CACHED_MODE_OFF, .string = "0"},
     {.value = OSC_CACHED_MODE_TRANSPARENT, .string = "1"},
@@ -58,88 +50,11 @@ static const mca_base_var_enum_value_t clampi_modes[] = {
     {.value = 0, .string = NULL},
 };
 
-static const mca_base_var_enum_value_t schemes[] = {
-    {.value = OSC_CACHED_SCHEME_FULL, .string = "full"},
-    {.value = OSC_CACHED_SCHEME_TEMPORAL, .string = "temporal"},
-    {.value = OSC_CACHED_SCHEME_POSITIONAL, .string = "positional"},
-    {.value = 0, .string = NULL},
-};
-
-static const mca_base_var_enum_value_t passive_scopes[] = {
-    {.value = OSC_CACHED_PASSIVE_NONE, .string = "none"},
-    {.value = OSC_CACHED_PASSIVE_FLUSH, .string = "flush"},
-    {.value = 0, .string = NULL},
-};
-
 static const mca_base_var_enum_value_t truths[] = {
     {.value = false, .string = "false"},
     {.value = true, .string = "true"},
     {.value = 0, .string = NULL},
 };
-
-const char *ompi_osc_cached_mode_name(ompi_osc_cached_mode_t mode)
-{
-    return modes[mode].string;
-}
-
-int ompi_osc_cached_mode_enum(mca_base_var_enum_t **enumerator)
-{
-    return mca_base_var_enum_create("osc_cached_mode", modes, enumerator);
-}
-
-int ompi_osc_cached_scheme_enum(mca_base_var_enum_t **enumerator)
-{
-    return mca_base_var_enum_create("osc_cached_scheme", schemes, enumerator);
-}
-
-int ompi_osc_cached_passive_enum(mca_base_var_enum_t **enumerator)
-{
-    return mca_base_var_enum_create("osc_cached_passive_scope", passive_scopes, enumerator);
-}
-
-/* Numbers */
-
-bool ompi_osc_cached_read_number(const char *text, ompi_osc_cached_unit_t unit, double least,
-                                 double most, double *value)
-{
-    static const char suffixes[] = "KMG";
-    const char *suffix;
-    char *end;
-    double read;
-
-    /* what strtod takes beside numbers: white space, "inf", "nan", "0x" */
-    if (NULL == text || 0 == strspn(text, "0123456789.")
-        || strlen(text) != strspn(text, "0123456789.eE+-KMGkmg")) {
-        return false;
-    }
-    errno = 0;
-    read = strtod(text, &end);
-    if (end == text || 0 != errno) {
-        return false;
-    }
-    if (OSC_CACHED_UNIT_BYTES == unit && '\0' != *end) {
-        suffix = strchr(suffixes, *end & ~('a' - 'A'));
-        if (NULL == suffix) {
-            return false;
-        }
-        read = ldexp(read, 10 * (int) (suffix - suffixes + 1));
-        ++end;
-    }
-    if ('\0' != *end || read < least || most < read
-        || (OSC_CACHED_UNIT_RATIO != unit && read != (double) (uint64_t) read)) {
-        return false;
-    }
-    *value = read;
-    return true;
-}
-
-void ompi_osc_cached_write_number(double value, ompi_osc_cached_unit_t unit, char *text,
-                                  size_t size)
-{
-    snprintf(text, size, (OSC_CACHED_UNIT_RATIO == unit) ? "%g" : "%.0f", value);
-}
-
-/* Info keys */
 
 static void refuse(const ompi_osc_cached_window_t *window, const char *key, const char *value,
                    const char *allowed, const char *present)
@@ -210,7 +125,7 @@ void ompi_osc_cached_info_tell(ompi_osc_cached_window_t *window)
     const osc_cached_cache_t *cache = &window->cache;
     char text[32];
 
-    tell(window, "ompi_osc_cached_mode", modes[window->mode].string);
+    tell(window, "ompi_osc_cached_mode", ompi_osc_cached_modes[window->mode].string);
     tell(window, "CLAMPI_MODE", clampi_modes[window->mode].string);
     ompi_osc_cached_write_number((double) (cache->open
                                                ? osc_cached_storage_capacity(&cache->storage)
@@ -223,7 +138,7 @@ void ompi_osc_cached_info_tell(ompi_osc_cached_window_t *window)
     tell(window, "ompi_osc_cached_entries", text);
     ompi_osc_cached_write_number(cache->config.sample, OSC_CACHED_UNIT_COUNT, text, sizeof(text));
     tell(window, "ompi_osc_cached_sample", text);
-    tell(window, "ompi_osc_cached_scheme", schemes[cache->config.scheme].string);
+    tell(window, "ompi_osc_cached_scheme", ompi_osc_cached_schemes[cache->config.scheme].string);
     tell(window, "ompi_osc_cached_adaptive", truths[cache->config.adaptive].string);
     window->told_resizes = cache->resizes;
 }
@@ -238,9 +153,9 @@ static void set_mode(ompi_osc_cached_window_t *window, int mode)
         /* what the old mode has kept is nothing for the new one */
         osc_cached_cache_invalidate(&window->cache);
     }
-    if (!(window->ways & OSC_CACHED_WAY_ACTIVE) && OSC_CACHED_EPOCH_NONE != window->epoch) {
+    if (!(window->ways & OSC_CACHED_WAY_LOOKUP) && OSC_CACHED_EPOCH_NONE != window->epoch) {
         /* in the middle of an epoch: there may be operations that were not counted */
-        window->untracked = true;
+        window->uncounted = true;
     }
     window->mode = (ompi_osc_cached_mode_t) mode;
     ompi_osc_cached_window_update(window);
@@ -311,10 +226,10 @@ static INFO_CONST char *mode_changed(opal_infosubscriber_t *object, INFO_CONST c
 
     WINDOW_OF(object)
     window->mode_key = key;
-    if (read_name(window, key, value, modes, window->mode, &mode)) {
+    if (read_name(window, key, value, ompi_osc_cached_modes, window->mode, &mode)) {
         set_mode(window, mode);
     }
-    return (INFO_CONST char *) ompi_osc_cached_mode_name(window->mode);
+    return (INFO_CONST char *) ompi_osc_cached_modes[window->mode].string;
 }
 
 static INFO_CONST char *clampi_mode_changed(opal_infosubscriber_t *object, INFO_CONST char *key,
@@ -417,12 +332,13 @@ static INFO_CONST char *scheme_changed(opal_infosubscriber_t *object, INFO_CONST
 
     WINDOW_OF(object)
     if (0 != strcmp(value, NOT_GIVEN)
-        && read_name(window, key, value, schemes, window->cache.config.scheme, &scheme)) {
+        && read_name(window, key, value, ompi_osc_cached_schemes, window->cache.config.scheme,
+                     &scheme)) {
         ompi_osc_cached_window_lock(window);
         window->cache.config.scheme = (osc_cached_scheme_t) scheme;
         ompi_osc_cached_window_unlock(window);
     }
-    return (INFO_CONST char *) schemes[window->cache.config.scheme].string;
+    return (INFO_CONST char *) ompi_osc_cached_schemes[window->cache.config.scheme].string;
 }
 
 static INFO_CONST char *adaptive_changed(opal_infosubscriber_t *object, INFO_CONST char *key,
@@ -448,7 +364,7 @@ static INFO_CONST char *invalidate(opal_infosubscriber_t *object, INFO_CONST cha
     WINDOW_OF(object)
     if (read_name(window, key, value, truths, false, &now) && now) {
         ompi_osc_cached_count(window, OSC_CACHED_STAT_invalidations);
-        ompi_osc_cached_invalidate(window);
+        ompi_osc_cached_window_invalidate(window);
     }
     return (INFO_CONST char *) "false";
 }
@@ -468,7 +384,7 @@ int ompi_osc_cached_info_subscribe(ompi_osc_cached_window_t *window)
         const char *unless_given = NOT_GIVEN;
 
         if (mode_changed == keys[i].changed) {
-            unless_given = ompi_osc_cached_mode_name(window->mode);
+            unless_given = ompi_osc_cached_modes[window->mode].string;
         } else if (invalidate == keys[i].changed) {
             unless_given = "false";
         }

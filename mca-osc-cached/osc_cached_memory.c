@@ -31,8 +31,9 @@
 #endif
 #include "opal/util/proc.h"
 
-#include "osc_cached.h"
 #include "osc_cached_cgroup.h"
+#include "osc_cached_memory.h"
+#include "osc_cached_params.h"
 
 enum { HUGE_PAGE = 2 << 20 }; /* bytes; blocks of this size are worth huge pages */
 
@@ -181,7 +182,7 @@ static void update_hull(void)
     atomic_store_explicit(&ompi_osc_cached_exposed_to, to, memory_order_relaxed);
 }
 
-int ompi_osc_cached_expose(const ompi_win_t *win, const void *base, size_t size)
+void ompi_osc_cached_expose(const ompi_win_t *win, const void *base, size_t size)
 {
     range_t *range = malloc(sizeof(*range));
 
@@ -197,7 +198,6 @@ int ompi_osc_cached_expose(const ompi_win_t *win, const void *base, size_t size)
     }
     update_hull();
     opal_mutex_unlock(&lock);
-    return ompi_osc_cached_window_each(ompi_osc_cached_get_withdraw);
 }
 
 void ompi_osc_cached_conceal(const ompi_win_t *win, const void *base)

@@ -12,7 +12,7 @@
 #include "opal/mca/base/mca_base_pvar.h"
 #include "ompi/constants.h"
 
-#include "osc_cached.h"
+#include "osc_cached_pvar.h"
 
 /*
  * A handle knows its window by the address, and that is all we are told when it is read. The window
@@ -139,18 +139,18 @@ static int notify(mca_base_pvar_t *pvar, mca_base_pvar_event_t event, void *win,
     return OMPI_SUCCESS;
 }
 
-int ompi_osc_cached_pvar_register(void)
+int ompi_osc_cached_pvar_register(const mca_base_component_t *component)
 {
     int ret;
 
-#define REGISTER(name, help, class)                                                             \
-    ret = mca_base_component_pvar_register(                                                     \
-        &mca_osc_cached_component.osc_version, #name, help, OPAL_INFO_LVL_4,                    \
-        MCA_BASE_PVAR_CLASS_##class, MCA_BASE_VAR_TYPE_UNSIGNED_LONG, NULL,                     \
-        MCA_BASE_VAR_BIND_MPI_WIN, MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, \
-        read_counter, NULL, notify, (void *) (intptr_t) OSC_CACHED_STAT_##name);                \
-    if (0 > ret) {                                                                              \
-        return ret;                                                                             \
+#define REGISTER(name, help, class)                                                              \
+    ret = mca_base_component_pvar_register(                                                      \
+        component, #name, help, OPAL_INFO_LVL_4, MCA_BASE_PVAR_CLASS_##class,                    \
+        MCA_BASE_VAR_TYPE_UNSIGNED_LONG, NULL, MCA_BASE_VAR_BIND_MPI_WIN,                        \
+        MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, read_counter, NULL, notify, \
+        (void *) (intptr_t) OSC_CACHED_STAT_##name);                                             \
+    if (0 > ret) {                                                                               \
+        return ret;                                                                              \
     }
 #define OSC_CACHED_STAT(name, help) REGISTER(name, help, COUNTER)
 #define OSC_CACHED_LEVEL(name, help) REGISTER(name, help, SIZE)

@@ -30,22 +30,14 @@
 #include "ompi/constants.h"
 #include "ompi/group/group.h"
 
-#include "osc_cached.h"
+#include "osc_cached_sync.h"
+#include "osc_cached_verify.h"
 
 enum {
     TIMED_FIRST = 8,     /* synchronisations whose gets are measured at the start ... */
     TIMED_EVERY = 16,    /* ... and then one of these, */
     PASSED_SYNCS = 4096, /* or one of these, where gets are passed through */
 };
-
-void ompi_osc_cached_invalidate(ompi_osc_cached_window_t *window)
-{
-    if (window->cacheable) {
-        ompi_osc_cached_window_lock(window);
-        osc_cached_cache_invalidate(&window->cache);
-        ompi_osc_cached_window_unlock(window);
-    }
-}
 
 /* Mode transparent ends the life of what was fetched (S1, S2, S3), before it is completed: then
  * only what another get waits for is copied at all. Caller holds the lock. */
@@ -64,7 +56,7 @@ static inline void expire(ompi_osc_cached_window_t *window, ompi_osc_cached_peer
 
 void ompi_osc_cached_write_begin(ompi_osc_cached_window_t *window, int target)
 {
-    ompi_osc_cached_peer_t *peer = &window->peers[target];
+    ompi_osc_cached_peer_t *peer = ompi_osc_cached_peer(window, target);
 
     ompi_osc_cached_window_lock(window);
     osc_cached_cache_invalidate_target(&peer->cache);
@@ -74,7 +66,7 @@ void ompi_osc_cached_write_begin(ompi_osc_cached_window_t *window, int target)
 
 void ompi_osc_cached_write_end(ompi_osc_cached_window_t *window, int target)
 {
-    ompi_osc_cached_peer_t *peer = &window->peers[target];
+    ompi_osc_cached_peer_t *peer = ompi_osc_cached_peer(window, target);
 
     /* also after an error: nobody knows how far it came */
     ompi_osc_cached_window_lock(window);
@@ -100,14 +92,13 @@ static inline uint64_t ns_since(uint64_t begin)
 }
 
 /* A moment at which operations will have been issued before it, or after it. */
-static inline uint64_t mark(ompi_osc_cached_window_t *window, const ompi_osc_cached_peer_t *peer,
-                            uint64_t *begin)
+static inline uint64_t mark(ompi_osc_cached_window_t *window, uint64_t *begin)
 {
     uint64_t sequence;
 
     ompi_osc_cached_window_lock(window);
     sequence = window->sequence;
-    *begin = begin_of(window, peer);
+    *begin = begin_of(window, NULL);
     ompi_osc_cached_window_unlock(window);
     return sequence;
 }
@@ -171,8 +162,8 @@ static void complete_peer(ompi_osc_cached_window_t *window, ompi_osc_cached_peer
     if (peer->completed < sequence) {
         peer->completed = sequence;
     }
-    if (peer->busy && peer->issued <= peer->completed) {
-        peer->busy = false;
+    if ((peer->state & OSC_CACHED_PEER_BUSY) && peer->issued <= peer->completed) {
+        peer->state &= (uint8_t) ~OSC_CACHED_PEER_BUSY;
         if (NULL == peer->prev_busy) {
             OSC_CACHED_WRITE(window->busy, peer->next_busy);
         } else {
@@ -200,6 +191,20 @@ static void complete_all(ompi_osc_cached_window_t *window, uint64_t sequence, bo
     window->timed = false;
 }
 
+/* A synchronisation of gets that were passed through is itself passed through, but now and then one
+ * is watched, where such targets are tried again. */
+static inline bool passes_again(ompi_osc_cached_peer_t *peer)
+{
+    ++peer->batches;
+    return 0 != peer->batches % PASSED_SYNCS;
+}
+
+static inline bool all_pass_again(ompi_osc_cached_window_t *window)
+{
+    --window->passes_left;
+    return 0 <= window->passes_left;
+}
+
 /* A target that is passed through is measured again from time to time; caller holds the lock. */
 static void try_again(ompi_osc_cached_peer_t *peer)
 {
@@ -214,26 +219,10 @@ static void try_all_again(ompi_osc_cached_window_t *window)
     if (0 >= window->passes_left--) {
         window->passes_left = PASSED_SYNCS;
         for (int i = 0; window->loose && i < ompi_group_size(window->win->w_group); ++i) {
-            try_again(&window->peers[i]);
+            try_again(ompi_osc_cached_peer(window, i));
         }
     }
     window->loose = false;
-}
-
-/* Verification prints, and aborts: not under the lock. Only one thread verifies a target's hits. */
-static void verify(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
-                   uint64_t sequence)
-{
-    if (OPAL_LIKELY(0 == ompi_osc_cached_numbers.verify)) {
-        return;
-    }
-    if (NULL != peer) {
-        ompi_osc_cached_verify_compare(window, peer, sequence);
-        return;
-    }
-    for (int i = 0; i < ompi_group_size(window->win->w_group); ++i) {
-        ompi_osc_cached_verify_compare(window, &window->peers[i], sequence);
-    }
 }
 
 /* Epochs. Several threads may lock and unlock targets at the same time; epochs of all targets are
@@ -243,7 +232,7 @@ static void set_accessible(ompi_osc_cached_window_t *window, bool accessible)
 {
     for (int i = 0; i < window->num_started; ++i) {
         if (0 <= window->started[i]) {
-            window->peers[window->started[i]].accessible = accessible;
+            ompi_osc_cached_peer(window, window->started[i])->accessible = accessible;
         }
     }
 }
@@ -256,9 +245,8 @@ static void enter_epoch(ompi_osc_cached_window_t *window, ompi_osc_cached_epoch_
     }
     window->epoch = epoch;
     window->first_tick = window->ticks;
-    window->everyone = OSC_CACHED_EPOCH_FENCE == epoch || OSC_CACHED_EPOCH_LOCK_ALL == epoch;
     if (OSC_CACHED_EPOCH_NONE == epoch || OSC_CACHED_EPOCH_FENCE == epoch) {
-        window->untracked = false;
+        window->uncounted = false;
     }
     ompi_osc_cached_window_update(window);
 }
@@ -271,7 +259,7 @@ static void announce(ompi_osc_cached_window_t *window)
     bool accessed;
 
     ompi_osc_cached_window_lock(window);
-    accessed = window->everyone && window->first_tick != window->ticks;
+    accessed = ompi_osc_cached_epoch_has_all(window->epoch) && window->first_tick != window->ticks;
     ompi_osc_cached_window_unlock(window);
     if (accessed) {
         (void) window->inner.osc_get(NULL, 0, MPI_BYTE, window->rank, 0, 0, MPI_BYTE, window->win);
@@ -280,7 +268,7 @@ static void announce(ompi_osc_cached_window_t *window)
 
 static inline bool is_watched(const ompi_osc_cached_window_t *window, uint32_t ways)
 {
-    return (ways & OSC_CACHED_WAY_ACTIVE) || NULL != OSC_CACHED_READ(window->busy);
+    return (ways & OSC_CACHED_WAY_LOOKUP) || NULL != OSC_CACHED_READ(window->busy);
 }
 
 /* All operations of the epoch are complete, and the next one begins. */
@@ -293,7 +281,7 @@ static void change_epoch(ompi_osc_cached_window_t *window, uint64_t sequence, ui
     try_all_again(window);
     enter_epoch(window, next);
     ompi_osc_cached_window_unlock(window);
-    verify(window, NULL, sequence);
+    ompi_osc_cached_verify_compare(window, NULL, sequence);
 }
 
 __opal_attribute_noinline__ static int watched_fence(int mpi_assert, ompi_win_t *win)
@@ -306,7 +294,7 @@ __opal_attribute_noinline__ static int watched_fence(int mpi_assert, ompi_win_t 
     if (!window->cacheable) {
         return window->inner.osc_fence(mpi_assert, win);
     }
-    sequence = mark(window, NULL, &begin);
+    sequence = mark(window, &begin);
     ret = window->inner.osc_fence(mpi_assert, win);
     if (OMPI_SUCCESS != ret) {
         return ret;
@@ -325,8 +313,7 @@ int ompi_osc_cached_fence(int mpi_assert, ompi_win_t *win)
 
     /* between two epochs of fences, nothing that we counted outstanding: in few instructions */
     if (OPAL_LIKELY(NULL != window) && (ompi_osc_cached_ways(window) & OSC_CACHED_WAY_PLAIN_FENCE)
-        && NULL == window->busy && !(mpi_assert & MPI_MODE_NOSUCCEED)
-        && 0 < window->passes_left--) {
+        && NULL == window->busy && !(mpi_assert & MPI_MODE_NOSUCCEED) && all_pass_again(window)) {
         ompi_osc_cached_count_alone(window, OSC_CACHED_STAT_fences);
         expire(window, NULL); /* also if the inner one fails: that is never wrong */
         window->first_tick = window->ticks;
@@ -385,7 +372,7 @@ int ompi_osc_cached_complete(ompi_win_t *win)
     if (!window->cacheable) {
         return window->inner.osc_complete(win);
     }
-    sequence = mark(window, NULL, &begin);
+    sequence = mark(window, &begin);
     ret = window->inner.osc_complete(win);
     if (OMPI_SUCCESS != ret || OSC_CACHED_EPOCH_START != window->epoch) {
         return ret; /* osc/rdma takes one without MPI_Win_start, and completes nothing */
@@ -410,7 +397,7 @@ static int flush_fetching(ompi_osc_cached_window_t *window)
     for (ompi_osc_cached_peer_t *peer = window->busy; NULL != peer && OMPI_SUCCESS == ret;
          peer = peer->next_busy) {
         if (0 != peer->cache.head) {
-            ret = window->inner.osc_flush((int) (peer - window->peers), window->win);
+            ret = window->inner.osc_flush(ompi_osc_cached_peer_rank(window, peer), window->win);
         }
     }
     return ret;
@@ -425,10 +412,12 @@ static int flush_locked(ompi_osc_cached_window_t *window)
         return OMPI_SUCCESS;
     }
     for (int i = 0; i < ompi_group_size(window->win->w_group) && OMPI_SUCCESS == ret; ++i) {
+        ompi_osc_cached_peer_t *peer;
         bool busy;
 
         ompi_osc_cached_window_lock(window);
-        busy = window->peers[i].accessible && window->peers[i].busy;
+        peer = ompi_osc_cached_peer(window, i);
+        busy = peer->accessible && (peer->state & OSC_CACHED_PEER_BUSY);
         ompi_osc_cached_window_unlock(window);
         if (busy) {
             ret = window->inner.osc_flush(i, window->win);
@@ -452,6 +441,7 @@ static int flush_before_all(ompi_osc_cached_window_t *window)
 int ompi_osc_cached_lock(int lock_type, int target, int mpi_assert, ompi_win_t *win)
 {
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
+    ompi_osc_cached_peer_t *peer;
     int ret;
 
     ompi_osc_cached_count(window, OSC_CACHED_STAT_locks);
@@ -461,14 +451,13 @@ int ompi_osc_cached_lock(int lock_type, int target, int mpi_assert, ompi_win_t *
         return ret;
     }
     ompi_osc_cached_window_lock(window);
-    expire(window, &window->peers[target]);
-    window->peers[target].accessible = true;
+    peer = ompi_osc_cached_peer(window, target);
+    expire(window, peer);
+    peer->accessible = true;
     ++window->num_locks;
-    if (OSC_CACHED_EPOCH_LOCK_ALL == window->epoch) {
-        /* no correct program; after it lock_all may still give access, or not any more */
-        window->everyone = false;
-        window->untracked = true;
-        ompi_osc_cached_window_update(window);
+    if (OSC_CACHED_EPOCH_LOCK_ALL <= window->epoch) {
+        window->uncounted = true;
+        enter_epoch(window, OSC_CACHED_EPOCH_MIXED);
     } else {
         enter_epoch(window, OSC_CACHED_EPOCH_LOCK);
     }
@@ -479,20 +468,21 @@ int ompi_osc_cached_lock(int lock_type, int target, int mpi_assert, ompi_win_t *
 int ompi_osc_cached_unlock(int target, ompi_win_t *win)
 {
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
+    ompi_osc_cached_peer_t *peer;
     uint64_t sequence, begin;
     bool fetching;
-    int ret;
+    int ret = OMPI_SUCCESS;
 
     ompi_osc_cached_count(window, OSC_CACHED_STAT_unlocks);
     if (!window->cacheable) {
         return window->inner.osc_unlock(target, win);
     }
-    sequence = mark(window, &window->peers[target], &begin);
     ompi_osc_cached_window_lock(window);
-    fetching =
-        0 != window->peers[target].cache.head && OSC_CACHED_FLUSH_FETCHING == window->flush_first;
+    peer = ompi_osc_cached_peer(window, target);
+    sequence = window->sequence;
+    begin = begin_of(window, peer);
+    fetching = 0 != peer->cache.head && OSC_CACHED_FLUSH_FETCHING == window->flush_first;
     ompi_osc_cached_window_unlock(window);
-    ret = OMPI_SUCCESS;
     if (fetching) {
         ret = window->inner.osc_flush(target, win); /* see flush_before_all() */
     }
@@ -503,16 +493,16 @@ int ompi_osc_cached_unlock(int target, ompi_win_t *win)
         return ret;
     }
     ompi_osc_cached_window_lock(window);
-    expire(window, &window->peers[target]);
-    complete_peer(window, &window->peers[target], sequence, true, ns_since(begin));
-    window->peers[target].accessible = false;
-    window->peers[target].loose = false;
+    expire(window, peer);
+    complete_peer(window, peer, sequence, true, ns_since(begin));
+    peer->accessible = false;
+    peer->state &= (uint8_t) ~OSC_CACHED_PEER_LOOSE;
     if (0 < window->num_locks && 0 == --window->num_locks
         && OSC_CACHED_EPOCH_LOCK == window->epoch) {
         enter_epoch(window, OSC_CACHED_EPOCH_NONE);
     }
     ompi_osc_cached_window_unlock(window);
-    verify(window, &window->peers[target], sequence);
+    ompi_osc_cached_verify_compare(window, peer, sequence);
     return OMPI_SUCCESS;
 }
 
@@ -541,7 +531,7 @@ int ompi_osc_cached_unlock_all(ompi_win_t *win)
     if (!window->cacheable) {
         return window->inner.osc_unlock_all(win);
     }
-    sequence = mark(window, NULL, &begin);
+    sequence = mark(window, &begin);
     ret = flush_before_all(window);
     if (OMPI_SUCCESS == ret) {
         ret = window->inner.osc_unlock_all(win);
@@ -562,7 +552,7 @@ int ompi_osc_cached_sync(ompi_win_t *win)
 
     ompi_osc_cached_count(window, OSC_CACHED_STAT_syncs);
     ret = window->inner.osc_sync(win);
-    if (OMPI_SUCCESS == ret && (ompi_osc_cached_ways(window) & OSC_CACHED_WAY_ACTIVE)) {
+    if (OMPI_SUCCESS == ret && (ompi_osc_cached_ways(window) & OSC_CACHED_WAY_LOOKUP)) {
         ompi_osc_cached_window_lock(window);
         expire(window, NULL);
         ompi_osc_cached_window_unlock(window);
@@ -610,7 +600,7 @@ static inline int stay_local(ompi_osc_cached_window_t *window, bool quiet)
  * component. */
 static inline bool may_stay_local(const ompi_osc_cached_window_t *window)
 {
-    return (window->ways & OSC_CACHED_WAY_PASSIVE) && !window->untracked;
+    return (window->ways & OSC_CACHED_WAY_PASSIVE) && !window->uncounted;
 }
 
 static int flush_one(ompi_osc_cached_window_t *window, int target, bool at_target,
@@ -624,11 +614,13 @@ static int flush_one(ompi_osc_cached_window_t *window, int target, bool at_targe
     if (0 > target) {
         return inner(target, window->win); /* MPI_PROC_NULL */
     }
-    peer = &window->peers[target];
     ompi_osc_cached_window_lock(window);
+    peer = ompi_osc_cached_peer(window, target);
     sequence = window->sequence;
-    if (may_stay_local(window) && (window->everyone | peer->accessible) && !peer->loose
-        && (!peer->busy || (!at_target && peer->issued <= peer->completed_local))) {
+    if (may_stay_local(window) && ompi_osc_cached_has_access(window->ways, peer)
+        && (OSC_CACHED_PEER_IDLE == peer->state
+            || (OSC_CACHED_PEER_BUSY == peer->state && !at_target
+                && peer->issued <= peer->completed_local))) {
         if (at_target) {
             expire(window, peer);
         }
@@ -647,12 +639,12 @@ static int flush_one(ompi_osc_cached_window_t *window, int target, bool at_targe
         expire(window, peer);
     }
     complete_peer(window, peer, sequence, at_target, ns_since(begin));
-    peer->loose = false;
+    peer->state &= (uint8_t) ~OSC_CACHED_PEER_LOOSE;
     if (at_target && 0 == peer->batches % PASSED_SYNCS) {
         try_again(peer);
     }
     ompi_osc_cached_window_unlock(window);
-    verify(window, peer, sequence);
+    ompi_osc_cached_verify_compare(window, peer, sequence);
     return OMPI_SUCCESS;
 }
 
@@ -665,7 +657,8 @@ static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
 
     ompi_osc_cached_window_lock(window);
     sequence = window->sequence;
-    if (may_stay_local(window) && window->everyone && !window->loose && NULL == window->busy) {
+    if (may_stay_local(window) && (window->ways & OSC_CACHED_WAY_EVERYONE) && !window->loose
+        && NULL == window->busy) {
         if (at_target) {
             expire(window, NULL);
         }
@@ -688,68 +681,96 @@ static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
     }
     complete_all(window, sequence, at_target, ns_since(begin));
     try_all_again(window);
-    if (at_target && window->untracked) {
-        window->untracked = false;
+    if (at_target && window->uncounted) {
+        window->uncounted = false;
         ompi_osc_cached_window_update(window);
     }
     ompi_osc_cached_window_unlock(window);
-    verify(window, NULL, sequence);
+    ompi_osc_cached_verify_compare(window, NULL, sequence);
     return OMPI_SUCCESS;
 }
 
-/* the flush of a hit, in few instructions */
-#define STAYS_TARGET(window, ways)                                      \
-    ((ways & OSC_CACHED_WAY_PLAIN_FLUSH) && !window->peers[target].busy \
-     && !window->peers[target].loose && (window->everyone | window->peers[target].accessible))
-#define STAYS_ALL(window, ways)                                                      \
-    ((ways & OSC_CACHED_WAY_PLAIN_FLUSH) && window->everyone && NULL == window->busy \
-     && !window->loose)
+/* The ways of a flush. The first look of each slot is made of few instructions; what needs more is
+ * in watched_...(), where the lock is taken. */
+typedef enum {
+    FLUSH_WATCHED, /* what it completes is to be followed */
+    FLUSH_INNER,   /* straight to the inner component: nothing was cached, or counted */
+    FLUSH_LOCAL,   /* nothing is outstanding: done */
+} flush_way_t;
 
-/* the flush of gets that were passed through, the same; and of MPI_PROC_NULL */
-#define PASSES_TARGET(window, ways)                                         \
-    (0 > target                                                             \
-     || ((ways & OSC_CACHED_WAY_PLAIN_FLUSH) && !window->peers[target].busy \
-         && 0 < window->peers[target].profit.passed                         \
-         && 0 != ++window->peers[target].batches % PASSED_SYNCS))
-#define PASSES_ALL(window, ways)                                                  \
-    ((ways & OSC_CACHED_WAY_PLAIN_FLUSH) && NULL == window->busy && window->loose \
-     && 0 < window->passes_left--)
+static inline flush_way_t way_of_target(ompi_osc_cached_window_t *window, int target)
+{
+    uint32_t ways = ompi_osc_cached_ways(window);
+    ompi_osc_cached_peer_t *peer;
 
-/* one slot: where nothing was cached, straight to the inner function, in few instructions */
-#define FLUSH(slot, at_target, each, parameters, arguments, which)                      \
-    __opal_attribute_noinline__ static int watched_##slot parameters                    \
-    {                                                                                   \
-        ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);              \
-                                                                                        \
-        ompi_osc_cached_count(window, OSC_CACHED_STAT_flushes);                         \
-        return is_watched(window, ompi_osc_cached_ways(window))                         \
-                   ? each(window, ARGUMENT_##which at_target, window->inner.osc_##slot) \
-                   : window->inner.osc_##slot arguments;                                \
-    }                                                                                   \
-                                                                                        \
-    int ompi_osc_cached_##slot parameters                                               \
-    {                                                                                   \
-        ompi_osc_cached_window_t *window = ompi_osc_cached_window_known(win);           \
-        ompi_osc_base_module_##slot##_fn_t next = watched_##slot;                       \
-                                                                                        \
-        if (OPAL_LIKELY(NULL != window)) {                                              \
-            uint32_t ways = ompi_osc_cached_ways(window);                               \
-                                                                                        \
-            if (!is_watched(window, ways) || PASSES_##which(window, ways)) {            \
-                ompi_osc_cached_count(window, OSC_CACHED_STAT_flushes);                 \
-                next = window->inner.osc_##slot;                                        \
-            } else if (STAYS_##which(window, ways)) {                                   \
-                ompi_osc_cached_count(window, OSC_CACHED_STAT_flushes);                 \
-                return stay_local(window, ompi_osc_cached_was_quiet(window));           \
-            }                                                                           \
-        }                                                                               \
-        return next arguments;                                                          \
+    if (!is_watched(window, ways) || 0 > target) { /* MPI_PROC_NULL */
+        return FLUSH_INNER;
+    }
+    if (!(ways & OSC_CACHED_WAY_PLAIN_FLUSH)) {
+        return FLUSH_WATCHED;
+    }
+    peer = ompi_osc_cached_peer(window, target);
+    if (OSC_CACHED_PEER_BUSY <= peer->state) {
+        return FLUSH_WATCHED;
+    }
+    if (OPAL_UNLIKELY(0 < peer->profit.passed) && passes_again(peer)) {
+        return FLUSH_INNER;
+    }
+    return (OSC_CACHED_PEER_IDLE == peer->state && ompi_osc_cached_has_access(ways, peer))
+               ? FLUSH_LOCAL
+               : FLUSH_WATCHED;
+}
+
+static inline flush_way_t way_of_all(ompi_osc_cached_window_t *window)
+{
+    uint32_t ways = ompi_osc_cached_ways(window);
+
+    if (!is_watched(window, ways)) {
+        return FLUSH_INNER;
+    }
+    if (!(ways & OSC_CACHED_WAY_PLAIN_FLUSH) || NULL != window->busy) {
+        return FLUSH_WATCHED;
+    }
+    if (window->loose) {
+        return all_pass_again(window) ? FLUSH_INNER : FLUSH_WATCHED;
+    }
+    return (ways & OSC_CACHED_WAY_EVERYONE) ? FLUSH_LOCAL : FLUSH_WATCHED;
+}
+
+/* One slot: a function for each of the four, which differ in types and in what they complete. */
+#define FLUSH(slot, at_target, each, way, parameters, arguments, ...)                 \
+    __opal_attribute_noinline__ static int watched_##slot parameters                  \
+    {                                                                                 \
+        ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);            \
+                                                                                      \
+        ompi_osc_cached_count(window, OSC_CACHED_STAT_flushes);                       \
+        return is_watched(window, ompi_osc_cached_ways(window))                       \
+                   ? each(window, ##__VA_ARGS__, at_target, window->inner.osc_##slot) \
+                   : window->inner.osc_##slot arguments;                              \
+    }                                                                                 \
+                                                                                      \
+    int ompi_osc_cached_##slot parameters                                             \
+    {                                                                                 \
+        ompi_osc_cached_window_t *window = ompi_osc_cached_window_known(win);         \
+        ompi_osc_base_module_##slot##_fn_t next = watched_##slot;                     \
+                                                                                      \
+        if (OPAL_LIKELY(NULL != window)) {                                            \
+            flush_way_t which = way(window, ##__VA_ARGS__);                           \
+                                                                                      \
+            if (FLUSH_LOCAL == which) {                                               \
+                ompi_osc_cached_count(window, OSC_CACHED_STAT_flushes);               \
+                return stay_local(window, ompi_osc_cached_was_quiet(window));         \
+            }                                                                         \
+            if (FLUSH_INNER == which) {                                               \
+                ompi_osc_cached_count(window, OSC_CACHED_STAT_flushes);               \
+                next = window->inner.osc_##slot;                                      \
+            }                                                                         \
+        }                                                                             \
+        return next arguments;                                                        \
     }
 
-#define ARGUMENT_TARGET target,
-#define ARGUMENT_ALL
-
-FLUSH(flush, true, flush_one, (int target, ompi_win_t *win), (target, win), TARGET)
-FLUSH(flush_all, true, flush_every, (ompi_win_t * win), (win), ALL)
-FLUSH(flush_local, false, flush_one, (int target, ompi_win_t *win), (target, win), TARGET)
-FLUSH(flush_local_all, false, flush_every, (ompi_win_t * win), (win), ALL)
+FLUSH(flush, true, flush_one, way_of_target, (int target, ompi_win_t *win), (target, win), target)
+FLUSH(flush_all, true, flush_every, way_of_all, (ompi_win_t * win), (win))
+FLUSH(flush_local, false, flush_one, way_of_target, (int target, ompi_win_t *win), (target, win),
+      target)
+FLUSH(flush_local_all, false, flush_every, way_of_all, (ompi_win_t * win), (win))

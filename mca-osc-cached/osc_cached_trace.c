@@ -16,21 +16,19 @@
 #include "opal/util/proc.h"
 #include "opal/util/show_help.h"
 
-#include "osc_cached.h"
+#include "osc_cached_trace.h"
 
 static FILE *file = NULL;
 static uint64_t start;
 static opal_mutex_t lock = OPAL_MUTEX_STATIC_INIT;
 
-bool ompi_osc_cached_tracing = false;
-
-void ompi_osc_cached_trace_init(void)
+bool ompi_osc_cached_trace_init(void)
 {
     char name[4096];
 
     if (NULL == ompi_osc_cached_params.trace || '\0' == ompi_osc_cached_params.trace[0]
         || NULL != file) {
-        return;
+        return NULL != file;
     }
     snprintf(name, sizeof(name), "%s.%d", ompi_osc_cached_params.trace,
              (int) opal_proc_local_get()->proc_name.vpid);
@@ -38,11 +36,11 @@ void ompi_osc_cached_trace_init(void)
     if (NULL == file) {
         opal_show_help("help-mpi-osc-cached.txt", "trace", true, strerror(errno),
                        opal_process_info.nodename, ompi_osc_cached_params.trace, name);
-        return;
+        return false;
     }
     fprintf(file, "# osc_cached trace 1\n# time_ns window target address bytes outcome\n");
     start = ompi_osc_cached_now();
-    ompi_osc_cached_tracing = true;
+    return true;
 }
 
 void ompi_osc_cached_trace_get(const ompi_osc_cached_window_t *window, int target, uint64_t address,
@@ -62,5 +60,4 @@ void ompi_osc_cached_trace_finalize(void)
         fclose(file);
         file = NULL;
     }
-    ompi_osc_cached_tracing = false;
 }

@@ -29,7 +29,7 @@
 #include "ompi/constants.h"
 #include "ompi/datatype/ompi_datatype.h"
 
-#include "osc_cached.h"
+#include "osc_cached_type.h"
 
 enum {
     LAYOUTS = 64,            /* per window; a program has few shapes of data */

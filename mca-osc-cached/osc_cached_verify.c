@@ -19,18 +19,20 @@
 #include "ompi/datatype/ompi_datatype.h"
 #include "ompi/runtime/mpiruntime.h"
 
-#include "osc_cached.h"
+#include "osc_cached_type.h"
+#include "osc_cached_verify.h"
 
-struct ompi_osc_cached_shadow_t {
-    ompi_osc_cached_shadow_t *next;
+/* A hit that was fetched again. */
+typedef struct ompi_osc_cached_shadow_t {
+    struct ompi_osc_cached_shadow_t *next;
     osc_cached_key_t key;
     uint64_t sequence;
     size_t bytes;
     char *served;  /* what the program got */
     char *present; /* what is there */
-};
+} shadow_t;
 
-static void free_shadow(ompi_osc_cached_shadow_t *shadow)
+static void free_shadow(shadow_t *shadow)
 {
     free(shadow->served);
     free(shadow);
@@ -41,7 +43,7 @@ void ompi_osc_cached_verify_hit(ompi_osc_cached_window_t *window, ompi_osc_cache
                                 size_t bytes, ptrdiff_t target_disp,
                                 ompi_osc_cached_count_t target_count, ompi_datatype_t *target_dt)
 {
-    ompi_osc_cached_shadow_t *shadow = calloc(1, sizeof(*shadow));
+    shadow_t *shadow = calloc(1, sizeof(*shadow));
 
     if (NULL == shadow) {
         return;
@@ -73,7 +75,7 @@ void ompi_osc_cached_verify_hit(ompi_osc_cached_window_t *window, ompi_osc_cache
 }
 
 static void report(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
-                   const ompi_osc_cached_shadow_t *shadow)
+                   const shadow_t *shadow)
 {
     static bool explained = false;
     size_t first = 0, last = shadow->bytes - 1;
@@ -103,7 +105,7 @@ static void report(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *pee
                    aborts ? "The job is aborted, as osc_cached_verify 2 asks for."
                           : "The program goes on with the old bytes.",
                    opal_process_info.nodename, ompi_group_rank(window->win->w_group),
-                   window->win->w_name, ompi_osc_cached_mode_name(window->mode),
+                   window->win->w_name, ompi_osc_cached_modes[window->mode].string,
                    (int) shadow->key.target, (unsigned long) (shadow->key.address + first),
                    (unsigned long) (shadow->key.address + last),
                    (0 == shadow->key.layout) ? "" : " (counted in the packed data of a datatype)");
@@ -112,10 +114,10 @@ static void report(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *pee
     }
 }
 
-void ompi_osc_cached_verify_compare(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
-                                    uint64_t sequence)
+static void compare(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                    uint64_t sequence)
 {
-    ompi_osc_cached_shadow_t *done = NULL, **link, *shadow;
+    shadow_t *done = NULL, **link, *shadow;
 
     ompi_osc_cached_window_lock(window);
     for (link = &peer->shadows; NULL != (shadow = *link);) {
@@ -137,12 +139,33 @@ void ompi_osc_cached_verify_compare(ompi_osc_cached_window_t *window, ompi_osc_c
     }
 }
 
-void ompi_osc_cached_verify_forget(ompi_osc_cached_peer_t *peer)
+void ompi_osc_cached_verify_compare(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                                    uint64_t sequence)
 {
-    while (NULL != peer->shadows) {
-        ompi_osc_cached_shadow_t *shadow = peer->shadows;
+    if (OPAL_LIKELY(0 == ompi_osc_cached_numbers.verify)) {
+        return;
+    }
+    if (NULL != peer) {
+        compare(window, peer, sequence);
+        return;
+    }
+    for (int i = 0; i < ompi_group_size(window->win->w_group); ++i) {
+        compare(window, ompi_osc_cached_peer(window, i), sequence);
+    }
+}
 
-        peer->shadows = shadow->next;
-        free_shadow(shadow);
+void ompi_osc_cached_verify_forget(ompi_osc_cached_window_t *window)
+{
+    /* only then was a target's shadow made: do not look at those that were never used */
+    for (int i = 0; 0 < ompi_osc_cached_numbers.verify && i < ompi_group_size(window->win->w_group);
+         ++i) {
+        ompi_osc_cached_peer_t *peer = ompi_osc_cached_peer(window, i);
+
+        while (NULL != peer->shadows) {
+            shadow_t *shadow = peer->shadows;
+
+            peer->shadows = shadow->next;
+            free_shadow(shadow);
+        }
     }
 }

@@ -6,7 +6,7 @@
  * in a table indexed by the window's Fortran index (1.7 ns against 6 ns for the list and 12 ns for
  * opal_hash_table, measured with 16 windows).
  *
- * I1  a state is in the list exactly from _create to _destroy
+ * I1  a state is in the list exactly from _create to _unlink
  * I2  a slot of the current table is NULL or holds a state that is in the list
  * I3  a table, once published, is only freed at finalize: readers need no lock
  */
@@ -23,7 +23,7 @@
 #include "ompi/mca/coll/coll.h"
 #include "ompi/runtime/mpiruntime.h"
 
-#include "osc_cached.h"
+#include "osc_cached_window.h"
 
 static ompi_osc_cached_table_t empty_table = {.size = 0};
 static opal_mutex_t lock = OPAL_MUTEX_STATIC_INIT;
@@ -32,7 +32,8 @@ static int num_made = 0; /* windows */
 
 ompi_osc_cached_table_t *_Atomic ompi_osc_cached_table = &empty_table;
 
-ompi_osc_cached_window_t *ompi_osc_cached_window_create(ompi_win_t *win, const char *inner_name)
+ompi_osc_cached_window_t *ompi_osc_cached_window_create(ompi_win_t *win, const char *inner_name,
+                                                        bool traced, bool inspected)
 {
     ompi_osc_cached_window_t *window = calloc(1, sizeof(*window));
 
@@ -49,8 +50,10 @@ ompi_osc_cached_window_t *ompi_osc_cached_window_create(ompi_win_t *win, const c
     /* MPI_Session_init with MPI_THREAD_MULTIPLE sets only the second */
     window->threaded = ompi_mpi_thread_multiple || opal_using_threads();
     window->mode = (ompi_osc_cached_mode_t) ompi_osc_cached_params.mode;
-    window->ways = ompi_osc_cached_tracing ? 0 : OSC_CACHED_WAY_DIRECT;
-    window->counted = ompi_osc_cached_params.stats || ompi_osc_cached_tracing;
+    window->traced = traced;
+    window->inspected = inspected;
+    window->ways = traced ? 0 : OSC_CACHED_WAY_DIRECT;
+    window->counted = ompi_osc_cached_params.stats || traced;
     OBJ_CONSTRUCT(&window->lock, opal_mutex_t);
 
     opal_mutex_lock(&lock);
@@ -89,46 +92,12 @@ int ompi_osc_cached_window_units(ompi_communicator_t *comm, ompi_osc_cached_disp
     return ret;
 }
 
-static osc_cached_config_t make_config(const ompi_osc_cached_window_t *window)
-{
-    const ompi_osc_cached_numbers_t *numbers = &ompi_osc_cached_numbers;
-    osc_cached_config_t config = {
-        .entries = (uint32_t) numbers->entries,
-        .memory = (uint64_t) numbers->window_memory,
-        .max_entry = (uint64_t) numbers->max_entry,
-        .evictions = (uint32_t) numbers->evictions,
-        .sample = (uint32_t) numbers->sample,
-        .scheme = (osc_cached_scheme_t) ompi_osc_cached_params.scheme,
-        .adaptive = ompi_osc_cached_params.adaptive,
-        .admission = ompi_osc_cached_params.admission,
-        .seed = (0 < numbers->seed) ? (uint64_t) numbers->seed
-                                    : ompi_osc_cached_now() ^ (uint64_t) (uintptr_t) window,
-        .adapt =
-            {
-                .interval = (uint32_t) numbers->interval,
-                .conflict_threshold = numbers->conflict_threshold,
-                .index_increase = numbers->index_increase,
-                .index_decrease = numbers->index_decrease,
-                .sparsity = numbers->sparsity,
-                .capacity_threshold = numbers->capacity_threshold,
-                .memory_increase = numbers->memory_increase,
-                .memory_decrease = numbers->memory_decrease,
-                .stable_threshold = numbers->stable_threshold,
-                .free_threshold = numbers->free_threshold,
-            },
-        .copy = ompi_osc_cached_type_copy,
-        .done = ompi_osc_cached_type_done,
-        .budget = ompi_osc_cached_budget,
-    };
-
-    return config;
-}
-
 void ompi_osc_cached_window_prepare(ompi_osc_cached_window_t *window,
+                                    const osc_cached_config_t *config,
+                                    const osc_cached_alloc_t *alloc,
                                     ompi_osc_cached_disp_unit_t unit,
                                     ompi_osc_cached_disp_unit_t *units)
 {
-    osc_cached_config_t config = make_config(window);
     int size = ompi_group_size(window->win->w_group);
 
     window->disp_unit = unit;
@@ -136,7 +105,7 @@ void ompi_osc_cached_window_prepare(ompi_osc_cached_window_t *window,
     window->rank = ompi_group_rank(window->win->w_group);
     window->costs.hit_ns = 50; /* until they are measured */
     window->costs.miss_ns = 150;
-    window->cache.config = config; /* info keys are read and reported for every window */
+    window->cache.config = *config; /* info keys are read and reported for every window */
     if (0 == unit && NULL == units) {
         return;
     }
@@ -145,7 +114,7 @@ void ompi_osc_cached_window_prepare(ompi_osc_cached_window_t *window,
     if (NULL == window->peers) {
         return;
     }
-    if (OSC_CACHED_OK != osc_cached_cache_create(&window->cache, &config, &ompi_osc_cached_alloc)) {
+    if (OSC_CACHED_OK != osc_cached_cache_create(&window->cache, config, alloc)) {
         free(window->peers);
         window->peers = NULL;
         return;
@@ -153,36 +122,62 @@ void ompi_osc_cached_window_prepare(ompi_osc_cached_window_t *window,
     window->cacheable = true;
 }
 
-void ompi_osc_cached_window_update(ompi_osc_cached_window_t *window)
+/* Whether the mode keeps anything in the present epoch. */
+static bool keeps(const ompi_osc_cached_window_t *window)
 {
-    bool passive = OSC_CACHED_EPOCH_LOCK <= window->epoch;
-    bool active = window->cacheable && OSC_CACHED_MODE_OFF != window->mode
-                  && OSC_CACHED_EPOCH_NONE != window->epoch
-                  && (OSC_CACHED_MODE_TRANSPARENT != window->mode || !passive
-                      || OSC_CACHED_PASSIVE_FLUSH == ompi_osc_cached_params.passive_scope);
-    bool quick = active && !window->threaded && !ompi_osc_cached_tracing;
-    bool plain = quick && window->cache.open && !ompi_osc_cached_has_devices
-                 && 0 == ompi_osc_cached_numbers.verify;
-    uint32_t ways = ompi_osc_cached_tracing ? 0 : OSC_CACHED_WAY_DIRECT;
-
-    if (active) {
-        ways = OSC_CACHED_WAY_ACTIVE;
-        ways |= passive ? OSC_CACHED_WAY_PASSIVE : 0;
-        ways |= quick ? OSC_CACHED_WAY_QUICK : 0;
-        ways |= plain ? OSC_CACHED_WAY_PLAIN : 0;
-        if (!window->untracked) {
-            ways |=
-                (quick && OSC_CACHED_EPOCH_FENCE == window->epoch) ? OSC_CACHED_WAY_PLAIN_FENCE : 0;
-            ways |= (plain && passive && OSC_CACHED_MODE_TRANSPARENT != window->mode)
-                        ? OSC_CACHED_WAY_PLAIN_FLUSH
-                        : 0;
-        }
+    if (!window->cacheable || OSC_CACHED_EPOCH_NONE == window->epoch) {
+        return false;
     }
-    OSC_CACHED_WRITE(window->ways, ways);
-    ompi_osc_cached_forward_update(window);
+    switch (window->mode) {
+    case OSC_CACHED_MODE_OFF:
+        return false;
+    case OSC_CACHED_MODE_TRANSPARENT:
+        return !ompi_osc_cached_epoch_is_passive(window->epoch)
+               || OSC_CACHED_PASSIVE_FLUSH == ompi_osc_cached_params.passive_scope;
+    default:
+        return true;
+    }
 }
 
-void ompi_osc_cached_window_destroy(ompi_osc_cached_window_t *window)
+static uint32_t find_ways(const ompi_osc_cached_window_t *window)
+{
+    bool passive = ompi_osc_cached_epoch_is_passive(window->epoch);
+    bool quick = !window->threaded && !window->traced;
+    bool plain = quick && window->cache.open && !window->inspected;
+    uint32_t ways = OSC_CACHED_WAY_LOOKUP;
+
+    if (!keeps(window)) {
+        return window->traced ? 0 : OSC_CACHED_WAY_DIRECT;
+    }
+    ways |= passive ? OSC_CACHED_WAY_PASSIVE : 0;
+    ways |= ompi_osc_cached_epoch_has_all(window->epoch) ? OSC_CACHED_WAY_EVERYONE : 0;
+    ways |= quick ? OSC_CACHED_WAY_QUICK : 0;
+    ways |= plain ? OSC_CACHED_WAY_PLAIN : 0;
+    if (!window->uncounted && quick && OSC_CACHED_EPOCH_FENCE == window->epoch) {
+        ways |= OSC_CACHED_WAY_PLAIN_FENCE;
+    }
+    if (!window->uncounted && plain && passive && OSC_CACHED_MODE_TRANSPARENT != window->mode) {
+        ways |= OSC_CACHED_WAY_PLAIN_FLUSH;
+    }
+    return ways;
+}
+
+void ompi_osc_cached_window_update(ompi_osc_cached_window_t *window)
+{
+    OSC_CACHED_WRITE(window->ways, find_ways(window));
+    window->changed(window);
+}
+
+void ompi_osc_cached_window_invalidate(ompi_osc_cached_window_t *window)
+{
+    if (window->cacheable) {
+        ompi_osc_cached_window_lock(window);
+        osc_cached_cache_invalidate(&window->cache);
+        ompi_osc_cached_window_unlock(window);
+    }
+}
+
+void ompi_osc_cached_window_unlink(ompi_osc_cached_window_t *window)
 {
     ompi_osc_cached_window_t **link;
     ompi_osc_cached_table_t *table;
@@ -202,16 +197,12 @@ void ompi_osc_cached_window_destroy(ompi_osc_cached_window_t *window)
         atomic_store_explicit(&table->slots[index], NULL, memory_order_relaxed);
     }
     opal_mutex_unlock(&lock);
-    ompi_osc_cached_pvar_freed(window->win);
+}
+
+void ompi_osc_cached_window_destroy(ompi_osc_cached_window_t *window)
+{
     if (window->cacheable) {
-        ompi_osc_cached_rget_forget(window);
-        /* only then was a target's shadow made: do not look at those that were never used */
-        for (int i = 0;
-             0 < ompi_osc_cached_numbers.verify && i < ompi_group_size(window->win->w_group); ++i) {
-            ompi_osc_cached_verify_forget(&window->peers[i]);
-        }
         osc_cached_cache_destroy(&window->cache);
-        ompi_osc_cached_type_forget(window);
         free(window->peers);
         free(window->started);
     }
@@ -322,7 +313,7 @@ void ompi_osc_cached_window_count_all(const ompi_win_t *win)
     if (NULL != window) {
         ompi_osc_cached_window_lock(window);
         window->counted = true;
-        ompi_osc_cached_forward_update(window);
+        window->changed(window);
         ompi_osc_cached_window_unlock(window);
     }
     opal_mutex_unlock(&lock);
@@ -387,7 +378,7 @@ void ompi_osc_cached_window_print(const ompi_osc_cached_window_t *window)
 
     used = snprintf(text, sizeof(text), "osc/cached: rank %d window \"%s\" inner %s mode %s",
                     ompi_group_rank(window->win->w_group), window->win->w_name, window->inner_name,
-                    ompi_osc_cached_mode_name(window->mode));
+                    ompi_osc_cached_modes[window->mode].string);
     for (int i = 0; i < OSC_CACHED_STAT_COUNT && used < (int) sizeof(text); ++i) {
         unsigned long value = read_stat(window, i);
         if (0 < value) {

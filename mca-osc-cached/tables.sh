@@ -24,7 +24,8 @@ rows()
 # names ARRAY: the names that users may write, from the array of them in the C code.
 names()
 {
-    sed -n "/_t $1\[\]/,/};/s/.*string = \"\(.*\)\".*/\1/p" osc_cached_info.c | paste -sd, | sed 's/,/, /g'
+    sed -n "/_t \(ompi_osc_cached_\)\{0,1\}$1\[\]/,/};/s/.*string = \"\(.*\)\".*/\1/p" osc_cached_params.c osc_cached_info.c |
+        paste -sd, | sed "s/,/, /g"
 }
 
 table_parameters()

@@ -23,7 +23,7 @@
 #include "ompi/mca/osc/base/base.h"
 
 #include "netem.h"
-#include "osc_cached.h"
+#include "osc_cached_inner.h"
 
 static int component_register(void);
 static int component_open(void);

@@ -8,7 +8,7 @@
 
 #include "ompi_config.h"
 
-#define mca_osc_cached_component mca_osc_netem_component
+#define OSC_CACHED_INNER_OWNER "netem"
 #define ompi_osc_cached_params netem_inner_params
 
 #include "osc_cached_inner.c"

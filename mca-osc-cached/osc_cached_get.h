@@ -1,0 +1,31 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The slots get and rget.
+ */
+
+#ifndef OSC_CACHED_GET_H
+#define OSC_CACHED_GET_H
+
+#include "osc_cached_window.h"
+
+BEGIN_C_DECLS
+
+int ompi_osc_cached_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
+                        struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
+                        ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
+                        ompi_win_t *win);
+int ompi_osc_cached_rget(void *origin_addr, ompi_osc_cached_count_t origin_count,
+                         struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
+                         ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
+                         ompi_win_t *win, struct ompi_request_t **request);
+/** Memory was exposed, and is about to be written by others: gets of any window whose buffers are
+ * there fetch by themselves what was to be copied from or to them later. */
+int ompi_osc_cached_get_withdraw(void);
+/** MPI_Rget requests that are not complete will not find the window any more. */
+void ompi_osc_cached_get_forget(ompi_osc_cached_window_t *window);
+
+END_C_DECLS
+
+#endif /* OSC_CACHED_GET_H */

@@ -1,0 +1,22 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The info keys of a window.
+ */
+
+#ifndef OSC_CACHED_INFO_H
+#define OSC_CACHED_INFO_H
+
+#include "osc_cached_window.h"
+
+BEGIN_C_DECLS
+
+/** Let MPI_Win_get_info report the mode and the sizes in force. */
+void ompi_osc_cached_info_tell(ompi_osc_cached_window_t *window);
+/** Take the window's info keys, now and when MPI_Win_set_info changes them. */
+int ompi_osc_cached_info_subscribe(ompi_osc_cached_window_t *window);
+
+END_C_DECLS
+
+#endif /* OSC_CACHED_INFO_H */

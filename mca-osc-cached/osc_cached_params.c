@@ -1,0 +1,171 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The MCA variables, and how users write names and numbers.
+ */
+
+#include "ompi_config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "opal/util/proc.h"
+#include "opal/util/show_help.h"
+#include "ompi/constants.h"
+
+#include "osc_cached_compat.h"
+#include "osc_cached_params.h"
+
+ompi_osc_cached_params_t ompi_osc_cached_params = {
+#define OSC_CACHED_PARAM(name, kind, def, level, scope, help) .name = def,
+#define OSC_CACHED_NUMBER(name, unit, def, least, most, level, scope, help) .name = def,
+#include "osc_cached_params.def"
+};
+
+ompi_osc_cached_numbers_t ompi_osc_cached_numbers;
+
+const mca_base_var_enum_value_t ompi_osc_cached_modes[] = {
+    {.value = OSC_CACHED_MODE_OFF, .string = "off"},
+    {.value = OSC_CACHED_MODE_TRANSPARENT, .string = "transparent"},
+    {.value = OSC_CACHED_MODE_ALWAYS, .string = "always"},
+    {.value = OSC_CACHED_MODE_USER, .string = "user"},
+    {.value = 0, .string = NULL},
+};
+
+const mca_base_var_enum_value_t ompi_osc_cached_schemes[] = {
+    {.value = OSC_CACHED_SCHEME_FULL, .string = "full"},
+    {.value = OSC_CACHED_SCHEME_TEMPORAL, .string = "temporal"},
+    {.value = OSC_CACHED_SCHEME_POSITIONAL, .string = "positional"},
+    {.value = 0, .string = NULL},
+};
+
+static const mca_base_var_enum_value_t passive_scopes[] = {
+    {.value = OSC_CACHED_PASSIVE_NONE, .string = "none"},
+    {.value = OSC_CACHED_PASSIVE_FLUSH, .string = "flush"},
+    {.value = 0, .string = NULL},
+};
+
+/* Numbers */
+
+bool ompi_osc_cached_read_number(const char *text, ompi_osc_cached_unit_t unit, double least,
+                                 double most, double *value)
+{
+    static const char suffixes[] = "KMG";
+    const char *suffix;
+    char *end;
+    double read;
+
+    /* what strtod takes beside numbers: white space, "inf", "nan", "0x" */
+    if (NULL == text || 0 == strspn(text, "0123456789.")
+        || strlen(text) != strspn(text, "0123456789.eE+-KMGkmg")) {
+        return false;
+    }
+    errno = 0;
+    read = strtod(text, &end);
+    if (end == text || 0 != errno) {
+        return false;
+    }
+    if (OSC_CACHED_UNIT_BYTES == unit && '\0' != *end) {
+        suffix = strchr(suffixes, *end & ~('a' - 'A'));
+        if (NULL == suffix) {
+            return false;
+        }
+        read = ldexp(read, 10 * (int) (suffix - suffixes + 1));
+        ++end;
+    }
+    if ('\0' != *end || read < least || most < read
+        || (OSC_CACHED_UNIT_RATIO != unit && read != (double) (uint64_t) read)) {
+        return false;
+    }
+    *value = read;
+    return true;
+}
+
+void ompi_osc_cached_write_number(double value, ompi_osc_cached_unit_t unit, char *text,
+                                  size_t size)
+{
+    snprintf(text, size, (OSC_CACHED_UNIT_RATIO == unit) ? "%g" : "%.0f", value);
+}
+
+/* Read a number; a bad one is reported and replaced by the default. */
+static double number(const char *name, const char *text, const char *standard,
+                     ompi_osc_cached_unit_t unit, double least, double most, bool warns)
+{
+    char from[32], to[32];
+    double value = 0;
+
+    if (ompi_osc_cached_read_number(text, unit, least, most, &value)) {
+        return value;
+    }
+    if (warns) {
+        ompi_osc_cached_write_number(least, unit, from, sizeof(from));
+        ompi_osc_cached_write_number(most, unit, to, sizeof(to));
+        opal_show_help("help-mpi-osc-cached.txt", "bad-number", true, opal_process_info.nodename,
+                       name, (NULL == text) ? "" : text,
+                       (OSC_CACHED_UNIT_RATIO == unit)   ? "a number"
+                       : (OSC_CACHED_UNIT_BYTES == unit) ? "a number of bytes (K, M, G)"
+                                                         : "a whole number",
+                       from, to, standard);
+    }
+    (void) ompi_osc_cached_read_number(standard, unit, least, most, &value);
+    return value;
+}
+
+int ompi_osc_cached_params_register(const mca_base_component_t *component, bool warns)
+{
+    mca_base_var_enum_t *mode_enum = NULL, *scheme_enum = NULL, *passive_enum = NULL;
+    const char *refused = NULL;
+    int ret;
+
+    if (OPAL_SUCCESS
+            != mca_base_var_enum_create("osc_cached_mode", ompi_osc_cached_modes, &mode_enum)
+        || OPAL_SUCCESS
+               != mca_base_var_enum_create("osc_cached_scheme", ompi_osc_cached_schemes,
+                                           &scheme_enum)
+        || OPAL_SUCCESS
+               != mca_base_var_enum_create("osc_cached_passive_scope", passive_scopes,
+                                           &passive_enum)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+
+#define TYPE_STRING MCA_BASE_VAR_TYPE_STRING
+#define TYPE_BOOL MCA_BASE_VAR_TYPE_BOOL
+#define TYPE_MODE MCA_BASE_VAR_TYPE_INT
+#define TYPE_SCHEME MCA_BASE_VAR_TYPE_INT
+#define TYPE_PASSIVE MCA_BASE_VAR_TYPE_INT
+#define ENUM_STRING NULL
+#define ENUM_BOOL NULL
+#define ENUM_MODE mode_enum
+#define ENUM_SCHEME scheme_enum
+#define ENUM_PASSIVE passive_enum
+#define OSC_CACHED_PARAM(name, kind, def, level, scope, help)                                     \
+    ompi_osc_cached_params.name = def;                                                            \
+    ret = mca_base_component_var_register(component, #name, help, TYPE_##kind, ENUM_##kind, 0, 0, \
+                                          OPAL_INFO_LVL_##level, MCA_BASE_VAR_SCOPE_##scope,      \
+                                          &ompi_osc_cached_params.name);                          \
+    if (0 > ret) {                                                                                \
+        refused = #name;                                                                          \
+    }
+#define OSC_CACHED_NUMBER(name, unit, def, least, most, level, scope, help)        \
+    OSC_CACHED_PARAM(name, STRING, def, level, scope, help)                        \
+    ompi_osc_cached_numbers.name = number(#name, ompi_osc_cached_params.name, def, \
+                                          OSC_CACHED_UNIT_##unit, least, most, warns);
+#include "osc_cached_params.def"
+
+    OBJ_RELEASE(mode_enum);
+    OBJ_RELEASE(scheme_enum);
+    OBJ_RELEASE(passive_enum);
+
+    if (NULL != refused) {
+        /* Open MPI has named the value and the allowed ones; say what follows from it */
+        ompi_osc_cached_params.mode = OSC_CACHED_MODE_OFF;
+        opal_show_help("help-mpi-osc-cached.txt", "bad-value", true, opal_process_info.nodename,
+                       refused);
+    }
+    return OMPI_SUCCESS;
+}

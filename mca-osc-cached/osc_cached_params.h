@@ -1,0 +1,84 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The MCA variables (osc_cached_params.def), and how users write names and numbers.
+ */
+
+#ifndef OSC_CACHED_PARAMS_H
+#define OSC_CACHED_PARAMS_H
+
+#include "ompi_config.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "opal/mca/base/mca_base_var.h"
+
+#include "core/osc_cached_evict.h"
+
+BEGIN_C_DECLS
+
+typedef enum {
+    OSC_CACHED_MODE_OFF,
+    OSC_CACHED_MODE_TRANSPARENT,
+    OSC_CACHED_MODE_ALWAYS,
+    OSC_CACHED_MODE_USER,
+} ompi_osc_cached_mode_t;
+
+/** What mode transparent keeps in a passive epoch. */
+typedef enum {
+    OSC_CACHED_PASSIVE_NONE,
+    OSC_CACHED_PASSIVE_FLUSH,
+} ompi_osc_cached_passive_t;
+
+/** Values of the MCA variables of osc_cached_params.def. */
+typedef struct {
+#define OSC_CACHED_FIELD_STRING char *
+#define OSC_CACHED_FIELD_BOOL bool
+#define OSC_CACHED_FIELD_MODE int
+#define OSC_CACHED_FIELD_SCHEME int
+#define OSC_CACHED_FIELD_PASSIVE int
+#define OSC_CACHED_PARAM(name, kind, def, level, scope, help) OSC_CACHED_FIELD_##kind name;
+#define OSC_CACHED_NUMBER(name, unit, def, least, most, level, scope, help) char *name;
+#include "osc_cached_params.def"
+} ompi_osc_cached_params_t;
+
+/** The numbers among them, as read by us. */
+typedef struct {
+#define OSC_CACHED_PARAM(name, kind, def, level, scope, help)
+#define OSC_CACHED_NUMBER(name, unit, def, least, most, level, scope, help) double name;
+#include "osc_cached_params.def"
+} ompi_osc_cached_numbers_t;
+
+/** How a number is written. */
+typedef enum {
+    OSC_CACHED_UNIT_COUNT, /**< digits */
+    OSC_CACHED_UNIT_BYTES, /**< digits, and K, M or G */
+    OSC_CACHED_UNIT_RATIO, /**< with a fraction */
+} ompi_osc_cached_unit_t;
+
+extern ompi_osc_cached_params_t ompi_osc_cached_params;
+extern ompi_osc_cached_numbers_t ompi_osc_cached_numbers;
+
+/** Names and values; the last name is NULL. */
+extern const mca_base_var_enum_value_t ompi_osc_cached_modes[];
+extern const mca_base_var_enum_value_t ompi_osc_cached_schemes[];
+
+/**
+ * Register the variables and read them.
+ *
+ * @param warns  somebody will use them: tell of bad ones
+ */
+int ompi_osc_cached_params_register(const mca_base_component_t *component, bool warns);
+
+/** Read a number; false: not one, or not between least and most. */
+bool ompi_osc_cached_read_number(const char *text, ompi_osc_cached_unit_t unit, double least,
+                                 double most, double *value);
+/** Write it for the user. */
+void ompi_osc_cached_write_number(double value, ompi_osc_cached_unit_t unit, char *text,
+                                  size_t size);
+
+END_C_DECLS
+
+#endif /* OSC_CACHED_PARAMS_H */

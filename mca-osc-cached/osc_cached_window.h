@@ -1,0 +1,440 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * osc/cached: a one-sided component that wraps another one, the inner component.
+ *
+ *     MPI_Get(win) -> win->w_osc_module->osc_get    the inner module; while the window lives, its
+ *                         |                         function table holds our functions
+ *                         v
+ *                     ompi_osc_cached_get -> the cache (core/osc_cached_cache.h), or
+ *                                         -> window->inner.osc_get   what stood in the table before
+ *
+ * The inner module stays in win->w_osc_module, because inner components cast that pointer to their
+ * own module type and hand out its address for remote access: it can be neither replaced nor moved.
+ * So the entries of its table are replaced in place, the old ones are kept per window, and they are
+ * given back when the window is freed.  Inner modules are allocated per window; no other window
+ * sees the change.
+ *
+ * This header: the state of a window and of its targets, what changes it, and nothing of those who
+ * use it (test/lint/lint-floors has the order of the files).
+ *
+ * Sequence numbers.  A window counts the operations that it hands to the inner component, each
+ * after the inner function has returned.  A synchronisation reads the count before it calls the
+ * inner one; when that returns, the operations up to that count are complete, whatever other
+ * threads have issued meanwhile.  A target with operations beyond that is busy.
+ *
+ * Own writes (rule A1).  A write makes everything fetched from its target invalid, before it is
+ * issued; from then until it is complete at the target, gets from there go past the cache, because
+ * the write may take effect before or after them.
+ *
+ * Threads.  What is read without a window's lock is written under it, and both are atomic: a
+ * window's ways and busy, a peer's untimed and batch_timed.  They decide only which way a call
+ * goes.  A thread's own calls are what it sees in any case; of another thread's, any moment will
+ * do.  Everything else is read and written under the lock, or by windows that are not threaded.
+ */
+
+#ifndef OSC_CACHED_WINDOW_H
+#define OSC_CACHED_WINDOW_H
+
+#include "ompi_config.h"
+
+#include <stdatomic.h>
+#include <time.h>
+
+#include "mpi.h"
+#include "ompi/datatype/ompi_datatype.h"
+#include "ompi/mca/osc/osc.h"
+#include "ompi/win/win.h"
+
+#include "core/osc_cached_cache.h"
+#include "core/osc_cached_profit.h"
+#include "osc_cached_compat.h"
+#include "osc_cached_params.h"
+
+BEGIN_C_DECLS
+
+#define OSC_CACHED_READ(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
+#define OSC_CACHED_WRITE(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
+
+enum {
+#define OSC_CACHED_STAT(name, help) OSC_CACHED_STAT_##name,
+#define OSC_CACHED_LEVEL(name, help) OSC_CACHED_STAT_##name,
+#include "core/osc_cached_stats.def"
+    OSC_CACHED_STAT_COUNT
+};
+
+/**
+ * The access epoch: the state of a window.
+ *
+ *               access to       fence  fence      start  complete  lock   last    lock_  unlock_
+ *                                      NOSUCCEED                          unlock  all    all
+ *     NONE      nobody          FENCE  NONE       START  -         LOCK   -       ALL    -
+ *     FENCE     every target    FENCE  NONE       START  -         LOCK   -       ALL    -
+ *     START     its group       FENCE  NONE       START  NONE      LOCK   -       ALL    -
+ *     LOCK      locked targets  FENCE  NONE       START  -         LOCK   NONE    ALL    NONE
+ *     LOCK_ALL  every target    FENCE  NONE       START  -         MIXED  -       ALL    NONE
+ *     MIXED     locked targets  FENCE  NONE       START  -         MIXED  -       ALL    NONE
+ *
+ * ALL: LOCK_ALL.  -: nothing changes.  Whether a call is an error is for the inner component to
+ * say; the table tells what follows when it is not.  MPI_Win_unlock_all leads to LOCK while targets
+ * are locked (osc/rdma and osc/pt2pt allow both at a time).  No correct program comes to MIXED:
+ * after it lock_all may still give access to the other targets, or not any more.
+ */
+typedef enum {
+    OSC_CACHED_EPOCH_NONE,
+    OSC_CACHED_EPOCH_FENCE,
+    OSC_CACHED_EPOCH_START,    /**< MPI_Win_start */
+    OSC_CACHED_EPOCH_LOCK,     /**< MPI_Win_lock, of one or more targets; from here on: passive */
+    OSC_CACHED_EPOCH_LOCK_ALL, /**< MPI_Win_lock_all */
+    OSC_CACHED_EPOCH_MIXED,    /**< MPI_Win_lock after MPI_Win_lock_all */
+} ompi_osc_cached_epoch_t;
+
+static inline bool ompi_osc_cached_epoch_is_passive(ompi_osc_cached_epoch_t epoch)
+{
+    return OSC_CACHED_EPOCH_LOCK <= epoch;
+}
+
+/** Every target may be accessed; otherwise peer->accessible tells. */
+static inline bool ompi_osc_cached_epoch_has_all(ompi_osc_cached_epoch_t epoch)
+{
+    return OSC_CACHED_EPOCH_FENCE == epoch || OSC_CACHED_EPOCH_LOCK_ALL == epoch;
+}
+
+/**
+ * Which way calls go: bits that follow from the epoch, the mode and the window, see
+ * ompi_osc_cached_window_update().  These combinations exist:
+ *
+ *     DIRECT              nothing is cached: mode off, no epoch, passive epochs of transparent
+ *     none                the same, with a trace
+ *     LOOKUP              the cache is asked: several threads, or a trace
+ *     LOOKUP QUICK        the same with one thread and without a trace
+ *     LOOKUP QUICK PLAIN  the same with an open cache, no devices and no verification
+ *
+ * with LOOKUP also EVERYONE and PASSIVE, as the epoch says; and while all operations are counted,
+ * with QUICK in a fence epoch PLAIN_FENCE, with PLAIN in a passive epoch that is not of mode
+ * transparent PLAIN_FLUSH.
+ */
+enum {
+    OSC_CACHED_WAY_DIRECT = 1,       /**< gets go straight to the inner component */
+    OSC_CACHED_WAY_LOOKUP = 2,       /**< gets go to the cache: the mode and the epoch allow it */
+    OSC_CACHED_WAY_PASSIVE = 4,      /**< ... in a passive epoch */
+    OSC_CACHED_WAY_EVERYONE = 8,     /**< ... that gives access to every target */
+    OSC_CACHED_WAY_QUICK = 16,       /**< a get that is passed through needs no lock and no trace */
+    OSC_CACHED_WAY_PLAIN = 32,       /**< a hit needs nothing but a copy */
+    OSC_CACHED_WAY_PLAIN_FENCE = 64, /**< the same for a fence between two fence epochs */
+    OSC_CACHED_WAY_PLAIN_FLUSH = 128, /**< the same for a flush that stays local */
+};
+
+/**
+ * What is outstanding at a target: the state of a peer.
+ *
+ *             counted    uncounted  flush or unlock  of all targets,
+ *             operation  get        of the target    or end of epoch
+ *     IDLE    BUSY       LOOSE      IDLE             IDLE              a flush may stay local
+ *     LOOSE   BOTH       LOOSE      IDLE             LOOSE             it goes to the inner one
+ *     BUSY    BUSY       BOTH       IDLE (1)         IDLE (1)          the same; in window->busy
+ *     BOTH    BOTH       BOTH       IDLE (1)         LOOSE (2)         the same; in window->busy
+ *
+ * Uncounted are gets that are passed through because caching them does not pay.
+ * (1) BUSY when another thread has issued something meanwhile.  (2) BOTH, then.
+ */
+typedef enum {
+    OSC_CACHED_PEER_IDLE = 0,
+    OSC_CACHED_PEER_LOOSE = 1,
+    OSC_CACHED_PEER_BUSY = 2,
+    OSC_CACHED_PEER_BOTH = 3, /**< BUSY and LOOSE */
+} ompi_osc_cached_peer_state_t;
+
+/** What we know of one target of a window; all 0 at the start. */
+typedef struct ompi_osc_cached_peer_t {
+    osc_cached_target_t cache;
+    uint64_t issued;          /**< sequence number of the last operation to it */
+    uint64_t completed;       /**< up to here all are complete at the target */
+    uint64_t completed_local; /**< up to here all are complete at the origin */
+    uint64_t written;         /**< sequence number of the last own write to it */
+    uint32_t writing;         /**< own writes that are being issued */
+    uint8_t state;            /**< ompi_osc_cached_peer_state_t */
+    bool accessible;          /**< locked, or in the group of MPI_Win_start */
+    bool untimed;             /**< gets are not measured until the next synchronisation */
+    bool reported;            /**< a difference that verification found */
+    osc_cached_profit_t profit;
+    uint64_t round;       /**< number of the cache's gets when the round of profit began */
+    uint32_t batch_gets;  /**< real gets since the last synchronisation */
+    uint32_t batch_timed; /**< of these, measured */
+    uint64_t batch_ns;    /**< that these took */
+    uint32_t batches;     /**< synchronisations with real gets */
+    struct ompi_osc_cached_peer_t *next_busy, *prev_busy;
+    struct ompi_osc_cached_shadow_t *shadows; /**< see osc_cached_verify.c */
+} ompi_osc_cached_peer_t;
+
+/** What we know of one window; lives from osc_select to osc_free. */
+typedef struct ompi_osc_cached_window_t {
+    /** OSC_CACHED_WAY_ bits; the first field: an atomic read takes no more instructions there */
+    uint32_t ways;
+    /** the window, and the proof that a slot of the window table is not stale */
+    ompi_win_t *win;
+
+    /* since its creation */
+    bool threaded;  /**< several threads may call at the same time */
+    bool traced;    /**< there is a trace */
+    bool inspected; /**< hits are verified, or may be in memory of a device */
+    bool cacheable; /**< a window that can be cached: it has peers */
+
+    /* now */
+    bool uncounted;  /**< operations were issued in this epoch that we did not count */
+    bool counted;    /**< somebody looks at the counters: every call is counted */
+    bool installed;  /**< our functions for operations and flushes are in the module's table */
+    bool loose;      /**< a peer is LOOSE since the last synchronisation of all */
+    bool timed;      /**< gets on their way were measured: so is what completes them */
+    bool subscribed; /**< to the info keys */
+    ompi_osc_cached_mode_t mode;
+    ompi_osc_cached_epoch_t epoch;
+
+    int rank;                                /**< ours */
+    ompi_osc_cached_disp_unit_t disp_unit;   /**< bytes, of all targets, or 0: see disp_units */
+    ompi_osc_cached_disp_unit_t *disp_units; /**< bytes, by target */
+    ompi_osc_cached_peer_t *peers;
+    uint64_t sequence;
+    osc_cached_cache_t cache;
+    opal_mutex_t lock; /**< of all that follows the inner calls, when threaded */
+    ompi_osc_cached_peer_t *busy;
+    int passes_left; /**< synchronisations until targets that are passed are tried again */
+    int num_locks;   /**< targets locked by MPI_Win_lock */
+    /** what a flush of all targets of the inner component leaves undone */
+    enum {
+        OSC_CACHED_FLUSH_ALL,      /**< nothing */
+        OSC_CACHED_FLUSH_FETCHING, /**< gets of MPI_Win_create windows (osc/ucx) */
+        OSC_CACHED_FLUSH_LOCKED,   /**< everything after MPI_Win_lock (osc/rdma) */
+    } flush_first;
+    uint32_t first_tick; /**< ticks when the epoch began */
+    int num_started;     /**< targets in started */
+    int *started;        /**< of MPI_Win_start */
+    uint32_t ticks;      /**< gets, to measure one of some */
+    uint32_t quiet;      /**< flushes since the last progress */
+    uint32_t retry_open; /**< gets until another attempt to open the cache */
+    osc_cached_profit_costs_t costs;
+    const char *mode_key;  /**< the string under which the mode came last: see is_overruled() */
+    uint64_t told_resizes; /**< resizes that the window's info knows of */
+    struct ompi_osc_cached_layouts_t *layouts; /**< see osc_cached_type.c */
+    struct ompi_osc_cached_rget_t *rgets;      /**< MPI_Rget on their way that fill entries */
+    int number;                                /**< of the window in the trace */
+    /** the inner module's functions as the inner component left them */
+    ompi_osc_base_module_t inner;
+    /** name of the inner component, for the summary */
+    const char *inner_name;
+    /** ways or counted have changed: put the right functions into the module's table */
+    void (*changed)(struct ompi_osc_cached_window_t *window);
+    /** number of calls, one per line of osc_cached_stats.def */
+    _Atomic unsigned long stats[OSC_CACHED_STAT_COUNT];
+    struct ompi_osc_cached_window_t *next;
+} ompi_osc_cached_window_t;
+
+/** Windows by their Fortran index: what a call needs to find its window in a few instructions. */
+typedef struct ompi_osc_cached_table_t {
+    int size; /* slots */
+    /** the smaller table that this one replaced; a late reader may still look at it */
+    struct ompi_osc_cached_table_t *replaced;
+    ompi_osc_cached_window_t *_Atomic slots[];
+} ompi_osc_cached_table_t;
+
+/** hidden: each call finds it without a detour */
+extern __opal_attribute_visibility__("hidden")
+    ompi_osc_cached_table_t *_Atomic ompi_osc_cached_table;
+
+/* Life */
+
+/**
+ * Make the state of a window; NULL when there is no memory for it.
+ *
+ * @param traced     there is a trace
+ * @param inspected  hits need a look at their buffer or at the target's memory
+ */
+ompi_osc_cached_window_t *ompi_osc_cached_window_create(ompi_win_t *win, const char *inner_name,
+                                                        bool traced, bool inspected);
+/**
+ * The displacement units of a window's targets. Collective.
+ *
+ * @param[out] unit   of all targets, or 0
+ * @param[out] units  by target when they differ, else NULL; when both are not given, some process
+ *                    has no memory for them, and nobody caches
+ */
+int ompi_osc_cached_window_units(ompi_communicator_t *comm, ompi_osc_cached_disp_unit_t disp_unit,
+                                 ompi_osc_cached_disp_unit_t *unit,
+                                 ompi_osc_cached_disp_unit_t **units);
+/**
+ * Prepare the window for caching; without memory for that it stays uncached.
+ *
+ * @param units  belongs to the window from now on
+ */
+void ompi_osc_cached_window_prepare(ompi_osc_cached_window_t *window,
+                                    const osc_cached_config_t *config,
+                                    const osc_cached_alloc_t *alloc,
+                                    ompi_osc_cached_disp_unit_t unit,
+                                    ompi_osc_cached_disp_unit_t *units);
+/** From now on nobody finds the window. */
+void ompi_osc_cached_window_unlink(ompi_osc_cached_window_t *window);
+/** Free the state of a window that was unlinked. */
+void ompi_osc_cached_window_destroy(ompi_osc_cached_window_t *window);
+void ompi_osc_cached_window_finalize(void);
+
+/* Finding them */
+
+/** State of a window by search; NULL for a window that is not ours.  Never reads *win. */
+ompi_osc_cached_window_t *ompi_osc_cached_window_search(const ompi_win_t *win);
+/** Search, and remember the result in the table for ompi_osc_cached_window_of(). */
+ompi_osc_cached_window_t *ompi_osc_cached_window_enter(ompi_win_t *win);
+/** Do something with each window, until it fails. */
+int ompi_osc_cached_window_each(int (*visit)(ompi_osc_cached_window_t *window));
+
+/* What happens to them */
+
+/** Mode, epoch, uncounted or the cache have changed; caller holds the window's lock. */
+void ompi_osc_cached_window_update(ompi_osc_cached_window_t *window);
+/** Forget everything that was fetched. */
+void ompi_osc_cached_window_invalidate(ompi_osc_cached_window_t *window);
+
+/* Counters */
+
+/** Read a counter of a window; false for a window that is not ours.  Never reads *win. */
+bool ompi_osc_cached_window_read(const ompi_win_t *win, int stat, unsigned long *value);
+/** Count every call from now on; nothing for a window that is not ours.  Never reads *win. */
+void ompi_osc_cached_window_count_all(const ompi_win_t *win);
+/** Print the summary line of a window. */
+void ompi_osc_cached_window_print(const ompi_osc_cached_window_t *window);
+
+/* time and locks */
+
+static inline uint64_t ompi_osc_cached_now(void)
+{
+    struct timespec now;
+
+    (void) clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t) now.tv_sec * 1000000000 + (uint64_t) now.tv_nsec;
+}
+
+static inline void ompi_osc_cached_window_lock(ompi_osc_cached_window_t *window)
+{
+    if (OPAL_UNLIKELY(window->threaded)) {
+        opal_mutex_lock(&window->lock);
+    }
+}
+
+static inline void ompi_osc_cached_window_unlock(ompi_osc_cached_window_t *window)
+{
+    if (OPAL_UNLIKELY(window->threaded)) {
+        opal_mutex_unlock(&window->lock);
+    }
+}
+
+/* targets */
+
+static inline ompi_osc_cached_peer_t *ompi_osc_cached_peer(ompi_osc_cached_window_t *window,
+                                                           int target)
+{
+    return &window->peers[target];
+}
+
+static inline int ompi_osc_cached_peer_rank(const ompi_osc_cached_window_t *window,
+                                            const ompi_osc_cached_peer_t *peer)
+{
+    return (int) (peer - window->peers);
+}
+
+/** Whether the epoch gives access to a target; caller has the window's ways. */
+static inline bool ompi_osc_cached_has_access(uint32_t ways, const ompi_osc_cached_peer_t *peer)
+{
+    return 0 != (ways & OSC_CACHED_WAY_EVERYONE) || peer->accessible;
+}
+
+/** An operation was handed to the inner component; caller holds the lock. */
+static inline uint64_t ompi_osc_cached_issued(ompi_osc_cached_window_t *window,
+                                              ompi_osc_cached_peer_t *peer)
+{
+    peer->issued = ++window->sequence;
+    if (!(peer->state & OSC_CACHED_PEER_BUSY)) {
+        peer->state |= OSC_CACHED_PEER_BUSY;
+        peer->prev_busy = NULL;
+        peer->next_busy = window->busy;
+        if (NULL != window->busy) {
+            window->busy->prev_busy = peer;
+        }
+        OSC_CACHED_WRITE(window->busy, peer);
+    }
+    return peer->issued;
+}
+
+/** Own writes to the target may be on their way (rule A1). */
+static inline bool ompi_osc_cached_is_dirty(const ompi_osc_cached_peer_t *peer)
+{
+    return peer->completed < peer->written || 0 < peer->writing;
+}
+
+/* the window of a call */
+
+/** OSC_CACHED_WAY_ bits of this moment. */
+static inline uint32_t ompi_osc_cached_ways(const ompi_osc_cached_window_t *window)
+{
+    return OSC_CACHED_READ(window->ways);
+}
+
+/** State of a window of ours that has made a call before, else NULL. */
+static inline ompi_osc_cached_window_t *ompi_osc_cached_window_known(const ompi_win_t *win)
+{
+    ompi_osc_cached_table_t *table =
+        atomic_load_explicit(&ompi_osc_cached_table, memory_order_acquire);
+    int index = win->w_f_to_c_index;
+
+    if (OPAL_LIKELY(index < table->size)) {
+        ompi_osc_cached_window_t *window =
+            atomic_load_explicit(&table->slots[index], memory_order_acquire);
+        if (OPAL_LIKELY(NULL != window && win == window->win)) {
+            return window;
+        }
+    }
+    return NULL;
+}
+
+/** State of a window of ours. */
+static inline ompi_osc_cached_window_t *ompi_osc_cached_window_of(ompi_win_t *win)
+{
+    ompi_osc_cached_window_t *window = ompi_osc_cached_window_known(win);
+
+    /* the index is given to a window after osc_select: its first call enters it */
+    return OPAL_LIKELY(NULL != window) ? window : ompi_osc_cached_window_enter(win);
+}
+
+/** Of a window that is not threaded. */
+static inline void ompi_osc_cached_add_alone(ompi_osc_cached_window_t *window, int stat,
+                                             unsigned long more)
+{
+    _Atomic unsigned long *counter = &window->stats[stat];
+
+    /* a locked addition would cost more than all the rest */
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + more,
+                          memory_order_relaxed);
+}
+
+static inline void ompi_osc_cached_add(ompi_osc_cached_window_t *window, int stat,
+                                       unsigned long more)
+{
+    if (OPAL_UNLIKELY(window->threaded)) {
+        atomic_fetch_add_explicit(&window->stats[stat], more, memory_order_relaxed);
+    } else {
+        ompi_osc_cached_add_alone(window, stat, more);
+    }
+}
+
+static inline void ompi_osc_cached_count_alone(ompi_osc_cached_window_t *window, int stat)
+{
+    ompi_osc_cached_add_alone(window, stat, 1);
+}
+
+static inline void ompi_osc_cached_count(ompi_osc_cached_window_t *window, int stat)
+{
+    ompi_osc_cached_add(window, stat, 1);
+}
+
+END_C_DECLS
+
+#endif /* OSC_CACHED_WINDOW_H */
