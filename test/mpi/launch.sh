@@ -18,6 +18,7 @@
 #                                             (test/nodes/nodes) that also see these folders; returns there
 #   mpi_scratch                               prints a new folder for programs and their files
 #   mpi_launch LIMIT DIR PROGRAM COMMAND...   runs it; sets nothing, returns its exit code, 124 when the limit passed
+#                                             (LOCALITY_SLOW times as long where that is set: on a busy machine)
 # DIR receives stdout, stderr, and for a hang: stacks.
 
 mpi_die() {
@@ -376,7 +377,7 @@ mpi_launch() {
     pid=$!
     # shellcheck disable=SC2064
     trap "trap '' INT TERM; mpi_end_session $pid; exit 130" INT TERM
-    end=$((SECONDS + limit))
+    end=$((SECONDS + limit * ${LOCALITY_SLOW:-1}))
     while kill -0 "$pid" 2>/dev/null; do
         if ((SECONDS >= end)); then
             mpi_stacks "$pid" "$program" >"$dir/stacks" 2>&1
