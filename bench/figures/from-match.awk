@@ -31,5 +31,5 @@ FNR == 1 || $3 == "memory" || $6 ~ /^(clone|ucx|heater-off)\/x|^x - / || ($5 > 1
     }
     series = $2 in name ? name[$2] : $2
     sub(/^ob1\/x/, "speed-up over ob1,", $6)
-    print figure, "shm", series, x, kind $6, $7, $8, $9, $10, $11
+    print figure, ($3 ~ /^engine/ ? "local" : "shm"), series, x, kind $6, $7, $8, $9, $10, $11
 }
