@@ -199,7 +199,7 @@ MICRO_UNUSED static void match_print(const char *benchmark, const char *what, si
 /* Under callgrind: what was executed since CALLGRIND_ZERO_STATS, for bench/match to read. */
 MICRO_UNUSED static void match_counted(const char *what, double operations)
 {
-    char label[128];
+    char label[160];
 
     snprintf(label, sizeof(label), "%s|%.0f", what, operations);
     CALLGRIND_DUMP_STATS_AT(label);
@@ -214,14 +214,17 @@ static double match_batch(match_iterations_fn run, void *context, long n)
 }
 
 /* Rank 0 under callgrind: the instructions of some iterations, after as many that warmed up. */
-static void match_count(const char *what, match_iterations_fn run, void *context, double operations)
+static void match_count(const char *benchmark, const char *what, match_iterations_fn run,
+                        void *context, double operations)
 {
     long n = 1 + (long) (1000 / operations);
+    char label[128];
 
     (void) match_batch(run, context, n);
     CALLGRIND_ZERO_STATS;
     (void) match_batch(run, context, n);
-    match_counted(what, (double) n * operations);
+    snprintf(label, sizeof(label), "%s: %s", benchmark, what);
+    match_counted(label, (double) n * operations);
 }
 
 /* Rank 0 finds out how many iterations are a batch (with the cache cleared: one), and runs some
@@ -268,7 +271,7 @@ MICRO_UNUSED static void match_measure(const char *benchmark, const char *what, 
         return;
     }
     if (RUNNING_ON_VALGRIND) {
-        match_count(what, run, context, operations);
+        match_count(benchmark, what, run, context, operations);
     } else {
         n = match_time(ns, run, context, one_each, operations);
         match_print(benchmark, what, bytes, quantity, ns, n);
