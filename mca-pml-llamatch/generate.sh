@@ -5,8 +5,8 @@
 #
 # Makes pml/llamatch's sources from the pml/ob1 of an Open MPI source tree: renames ob1 to
 # llamatch in file names and contents, applies the fixes of ob1 that the tree does not have (those
-# of ../ompi-patches/<series>, as far as its file series says that this release needs them, and
-# patches/<series>-*.patch, renamed in the same way), then
+# of ../ompi-patches/<series> and patches/<series>-*.patch, as far as the series file beside them says
+# that this release needs them, renamed in the same way), then
 # patches/<series>.patch, all without fuzz. Inside an Open MPI tree ../ompi-patches is not there:
 # such a tree is patched already. Writes:
 #
@@ -194,21 +194,21 @@ printf '%s\n' "$fixes" | while read -r file; do
     [ -z "$file" ] || rename_text "$file" | sed "s|\([ab]\)/ompi/mca/pml/$name/|\1/|g" >"$work/fixes/${file##*/}"
 done
 cp -R "$new" "$work/unfixed"
-fixed=yes
+missing=
 for file in $(cd "$work/fixes" && printf '%s\n' * | sort -r); do
-    if [ -f "$work/fixes/$file" ] && ! run_patch "$work/unfixed" -R <"$work/fixes/$file"; then
-        fixed=no
-        break
+    [ -f "$work/fixes/$file" ] || continue
+    if run_patch "$work/unfixed" -R --dry-run <"$work/fixes/$file"; then
+        run_patch "$work/unfixed" -R <"$work/fixes/$file"
+    else
+        missing="$file $missing"
     fi
 done
-if [ "$fixed" = no ]; then
-    for file in "$work"/fixes/*; do
-        run_patch "$new" <"$file" || {
-            cat "$work/patch.log" >&2
-            die "${file##*/} does not apply to pml/ob1 of Open MPI $series.$release, and it has not all fixes either."
-        }
-    done
-fi
+for file in $missing; do
+    run_patch "$new" <"$work/fixes/$file" || {
+        cat "$work/patch.log" >&2
+        die "$file does not apply to pml/ob1 of Open MPI $series.$release, and it is not there either."
+    }
+done
 
 # 4. Put our engine in.
 if [ "$apply" = yes ] && ! run_patch "$new" <"$patch"; then
