@@ -1,5 +1,6 @@
 /* M5: the heater runs where it may, pauses when it is told to and when all queues are empty, and
- * disturbs nothing: communicators that are freed, children of fork, the end of the job.
+ * disturbs nothing: communicators that are freed, children of fork, the end of the job. How many
+ * communicators there are makes no difference to it.
  *
  * test: for=pml-llamatch ranks=2 transport=shm,tcp args=force
  * test: for=pml-llamatch ranks=2 transport=shm args=cpu
@@ -88,6 +89,29 @@ static void cancel(MPI_Request *requests, int n)
         OK(MPI_Cancel(&requests[i]));
     }
     OK(MPI_Waitall(n, requests, MPI_STATUSES_IGNORE));
+}
+
+/* A pass does as much as before when there are many more communicators. */
+static void ignores_communicators(void)
+{
+    enum { MANY = 2000 };
+    static MPI_Comm many[MANY];
+    unsigned long bytes;
+
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    runs();
+    bytes = counter(&c, "heater_bytes");
+    for (int i = 0; i < MANY; ++i) {
+        OK(MPI_Comm_dup(MPI_COMM_SELF, &many[i]));
+    }
+    runs();
+    /* a line or two for who is in the next barrier already, none for each communicator */
+    CHECK(counter(&c, "heater_bytes") < bytes + MANY, "%lu bytes, then %lu", bytes,
+          counter(&c, "heater_bytes"));
+    for (int i = 0; i < MANY; ++i) {
+        OK(MPI_Comm_free(&many[i]));
+    }
+    OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
 static void pauses_by_key(void)
@@ -231,6 +255,7 @@ int main(int argc, char **argv)
     if (0 == strcmp("abort", mode)) {
         MPI_Abort(MPI_COMM_WORLD, 3);
     }
+    ignores_communicators();
     pauses_by_key();
     pauses_by_variable();
     survives();
