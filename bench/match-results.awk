@@ -85,7 +85,7 @@ function derive(who, round,    kinds, k, n, before, after, most, growth) {
     }
     compare("probe" OFS "64 ranks" OFS 0 OFS "MPI_Iprobe", "probe" OFS "2 ranks" OFS 0 OFS "MPI_Iprobe",
         "probe" OFS "all sizes" OFS 0, "64 ranks/2 ranks", who, round)
-    n = split("post + match|arrive + receive|arrive + any source", kinds, "|")
+    n = split("post + match|arrive + receive|arrive + any source|post + match 4 each|arrive + receive 4 each", kinds, "|")
     for (k = 1; k <= n; ++k) {
         before = "engine" OFS kinds[k] ", "
         after = OFS 0 OFS "per message"

@@ -10,7 +10,7 @@
  *                  post + match         a receive for each peer, then a message from each
  *                  arrive + receive     a message from each peer, then a receive for each
  *                  arrive + any source  the same, received from any source
- *                in the order of the peers' addresses or shuffled
+ *                in the order of the peers' addresses, or shuffled; also with four entries each
  * --what=memory  bytes per peer: its state, and what the arena has mapped
  * --what=search  one search of D entries with each path of llamatch_simd.h, in turns. --repeat=N:
  *                N searches with --path=NAME and nothing else, to count their instructions
@@ -28,6 +28,7 @@
 #include "results.h"
 
 #define TAG 1
+#define MANY 4 /* entries, for which a peer needs an array */
 #define BATCH_NS 100000.0
 #define MOST_BATCHES 101
 #define LEAST_BATCHES 7
@@ -86,16 +87,22 @@ struct list_peer {
 
 _Static_assert(168 == sizeof(struct list_peer), "mca_pml_ob1_comm_proc_t is that long");
 
-static uint32_t peers, *order;
+static uint32_t peers, each = 1, *order; /* entries of each peer */
 static struct item *items;
 static struct list_peer *lists;
 static llamatch_peer_t *engine_peers;
 static llamatch_engine_t engine;
 static llamatch_pool_t *pool;
 
-static void append(struct link *head, struct item *item)
+/* The n-th of a peer, whose tag is TAG + n. */
+static struct item *item_of(uint32_t peer, uint32_t n)
 {
-    item->tag = TAG;
+    return &items[(size_t) peer * each + n];
+}
+
+static void append(struct link *head, struct item *item, int32_t tag)
+{
+    item->tag = tag;
     item->link.next = head;
     item->link.prev = head->prev;
     head->prev->next = &item->link;
@@ -115,26 +122,34 @@ static struct item *take(struct link *head, int32_t tag)
     return NULL;
 }
 
+#define EACH_ENTRY(i, n)                \
+    for (uint32_t n = 0; n < each; ++n) \
+        for (uint32_t i = 0; i < peers; ++i)
+
 static void lists_posted(void)
 {
-    for (uint32_t i = 0; i < peers; ++i) {
-        append(&lists[order[i]].posted, &items[order[i]]);
+    EACH_ENTRY(i, n)
+    {
+        append(&lists[order[i]].posted, item_of(order[i], n), TAG + (int32_t) n);
     }
-    for (uint32_t i = 0; i < peers; ++i) {
-        struct item *item = take(&lists[order[i]].posted, TAG);
-        need(item == &items[order[i]], "lists, match");
+    EACH_ENTRY(i, n)
+    {
+        struct item *item = take(&lists[order[i]].posted, TAG + (int32_t) n);
+        need(item == item_of(order[i], n), "lists, match");
         item->tag = 0;
     }
 }
 
 static void lists_unexpected(void)
 {
-    for (uint32_t i = 0; i < peers; ++i) {
-        append(&lists[order[i]].unexpected, &items[order[i]]);
+    EACH_ENTRY(i, n)
+    {
+        append(&lists[order[i]].unexpected, item_of(order[i], n), TAG + (int32_t) n);
     }
-    for (uint32_t i = 0; i < peers; ++i) {
-        struct item *item = take(&lists[order[i]].unexpected, TAG);
-        need(item == &items[order[i]], "lists, receive");
+    EACH_ENTRY(i, n)
+    {
+        struct item *item = take(&lists[order[i]].unexpected, TAG + (int32_t) n);
+        need(item == item_of(order[i], n), "lists, receive");
         item->tag = 0;
     }
 }
@@ -144,12 +159,14 @@ static void lists_any(void)
 {
     uint32_t at = 0;
 
-    for (uint32_t i = 0; i < peers; ++i) {
-        append(&lists[order[i]].unexpected, &items[order[i]]);
+    EACH_ENTRY(i, n)
+    {
+        append(&lists[order[i]].unexpected, item_of(order[i], n), TAG + (int32_t) n);
     }
-    for (uint32_t i = 0; i < peers; ++i) {
+    EACH_ENTRY(i, n)
+    {
         struct item *item = NULL;
-        while (NULL == (item = take(&lists[at].unexpected, TAG))) {
+        while (NULL == (item = take(&lists[at].unexpected, TAG + (int32_t) n))) {
             at = at + 1 < peers ? at + 1 : 0;
         }
         item->tag = 0;
@@ -159,10 +176,12 @@ static void lists_any(void)
 
 static void engine_post_all(void)
 {
-    for (uint32_t i = 0; i < peers; ++i) {
-        struct item *item = &items[order[i]];
+    EACH_ENTRY(i, n)
+    {
+        struct item *item = item_of(order[i], n);
         need(LLAMATCH_OK
-                 == llamatch_engine_post(&engine, &engine_peers[order[i]], TAG, item, &item->place),
+                 == llamatch_engine_post(&engine, &engine_peers[order[i]], TAG + (int32_t) n, item,
+                                         &item->place),
              "post");
         item->tag = TAG;
     }
@@ -170,18 +189,23 @@ static void engine_post_all(void)
 
 static void engine_match_all(void)
 {
-    for (uint32_t i = 0; i < peers; ++i) {
-        struct item *item = llamatch_engine_match(&engine, &engine_peers[order[i]], TAG);
-        need(item == &items[order[i]], "match");
+    EACH_ENTRY(i, n)
+    {
+        struct item *item =
+            llamatch_engine_match(&engine, &engine_peers[order[i]], TAG + (int32_t) n);
+        need(item == item_of(order[i], n), "match");
         item->tag = 0;
     }
 }
 
 static void engine_arrive_all(void)
 {
-    for (uint32_t i = 0; i < peers; ++i) {
-        struct item *item = &items[order[i]];
-        need(LLAMATCH_OK == llamatch_engine_arrive(&engine, &engine_peers[order[i]], TAG, item),
+    EACH_ENTRY(i, n)
+    {
+        struct item *item = item_of(order[i], n);
+        need(LLAMATCH_OK
+                 == llamatch_engine_arrive(&engine, &engine_peers[order[i]], TAG + (int32_t) n,
+                                           item),
              "arrive");
         item->tag = TAG;
     }
@@ -189,17 +213,20 @@ static void engine_arrive_all(void)
 
 static void engine_receive_all(void)
 {
-    for (uint32_t i = 0; i < peers; ++i) {
-        struct item *item = llamatch_engine_receive(&engine, &engine_peers[order[i]], TAG).item;
-        need(item == &items[order[i]], "receive");
+    EACH_ENTRY(i, n)
+    {
+        struct item *item =
+            llamatch_engine_receive(&engine, &engine_peers[order[i]], TAG + (int32_t) n).item;
+        need(item == item_of(order[i], n), "receive");
         item->tag = 0;
     }
 }
 
 static void engine_receive_any(void)
 {
-    for (uint32_t i = 0; i < peers; ++i) {
-        struct item *item = llamatch_engine_receive(&engine, NULL, TAG).item;
+    EACH_ENTRY(i, n)
+    {
+        struct item *item = llamatch_engine_receive(&engine, NULL, TAG + (int32_t) n).item;
         need(NULL != item, "receive from any source");
         item->tag = 0;
     }
@@ -296,7 +323,7 @@ static void take_turns(struct subject *subjects, int count, const char *kind)
     for (long batch = 0; batch < most && (batch < LEAST_BATCHES || micro_now_ns() < end); ++batch) {
         for (int turn = 0; turn < count; ++turn) {
             struct subject *s = &subjects[(batch + turn) % count];
-            s->ns[s->samples++] = time_rounds(s->round, n) / ((double) n * (double) peers);
+            s->ns[s->samples++] = time_rounds(s->round, n) / ((double) n * (double) peers * each);
         }
     }
     for (int s = 0; s < count; ++s) {
@@ -310,7 +337,7 @@ static void open_engine(void)
     llamatch_config_t config = llamatch_config_default;
 
     order = memory(peers * sizeof(*order));
-    items = memory(peers * sizeof(*items));
+    items = memory((size_t) peers * each * sizeof(*items));
     lists = memory(peers * sizeof(*lists));
     engine_peers = memory(peers * sizeof(*engine_peers));
     need(LLAMATCH_OK == llamatch_pool_create(NULL, &pool), "pool");
@@ -343,42 +370,66 @@ static void measure_memory(void)
 {
     double before;
 
+    each = 1;
     open_engine();
     before = resident_bytes();
     print_bytes("lists", "peer", sizeof(struct list_peer));
     print_bytes("engine", "peer", sizeof(llamatch_peer_t));
     engine_post_all();
-    print_arena("arena, a receive posted");
-    print_bytes("engine", "resident, a receive posted", (resident_bytes() - before) / peers);
+    print_bytes("engine", "peer and arena, 1 receive",
+                (double) sizeof(llamatch_peer_t) + (double) llamatch_pool_bytes(pool) / peers);
+    print_arena("arena, 1 receive");
+    print_bytes("engine", "resident, 1 receive", (resident_bytes() - before) / peers);
     engine_match_all();
     engine_arrive_all();
-    print_arena("arena, an unexpected message");
+    print_arena("arena, 1 unexpected");
     engine_receive_all();
     print_arena("arena, drained");
+    close_engine();
+    each = MANY;
+    open_engine();
+    engine_post_all();
+    print_arena("arena, 4 receives");
+    engine_match_all();
+    print_arena("arena, drained of 4");
     for (int round = 0; round < 10; ++round) {
         engine_posted();
         engine_unexpected();
     }
-    print_arena("arena, drained for the 10th time");
+    print_arena("arena, drained 10 times");
     close_engine();
 }
 
+struct order {
+    const char *name;
+    uint32_t each;
+    bool shuffled;
+};
+
 static void measure_peers(void)
 {
-    open_engine();
-    for (int shuffled = 0; shuffled < 2; ++shuffled) {
+    static const struct order orders[] = {
+        {"", 1, false}, {" shuffled", 1, true}, {" 4 each", MANY, false}};
+
+    for (size_t o = 0; o < sizeof(orders) / sizeof(orders[0]); ++o) {
         struct subject posted[] = {{.name = "lists", .round = lists_posted},
                                    {.name = "engine", .round = engine_posted}};
         struct subject unexpected[] = {{.name = "lists", .round = lists_unexpected},
                                        {.name = "engine", .round = engine_unexpected}};
         struct subject any[] = {{.name = "lists", .round = lists_any},
                                 {.name = "engine", .round = engine_any}};
-        make_order(shuffled);
-        take_turns(posted, 2, shuffled ? "post + match shuffled" : "post + match");
-        take_turns(unexpected, 2, shuffled ? "arrive + receive shuffled" : "arrive + receive");
-        take_turns(any, 2, shuffled ? "arrive + any source shuffled" : "arrive + any source");
+        char kind[64];
+        each = orders[o].each;
+        open_engine();
+        make_order(orders[o].shuffled);
+        snprintf(kind, sizeof(kind), "post + match%s", orders[o].name);
+        take_turns(posted, 2, kind);
+        snprintf(kind, sizeof(kind), "arrive + receive%s", orders[o].name);
+        take_turns(unexpected, 2, kind);
+        snprintf(kind, sizeof(kind), "arrive + any source%s", orders[o].name);
+        take_turns(any, 2, kind);
+        close_engine();
     }
-    close_engine();
 }
 
 /* Searches */

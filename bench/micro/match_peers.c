@@ -9,8 +9,9 @@
  *   posted      P times MPI_Irecv, P times MPI_Send, MPI_Waitall
  *   unexpected  P times MPI_Send, P times MPI_Recv
  *
- * And bytes that the process grows by per communicator that is made, that then has a receive
- * posted, or an unexpected message (its request or buffer included).
+ * The same with four messages for each of them. And bytes that the process grows by per
+ * communicator that is made, that then has a receive posted, or an unexpected message (its request
+ * or buffer included).
  *
  * Arguments: --counts=16,64,... --batches --ms
  */
@@ -18,33 +19,34 @@
 #include "match.h"
 
 #define TAG 1
+#define MANY 4
 
 static MPI_Comm *comms;
 static MPI_Request *requests;
 static unsigned char *bytes;
-static int peers;
+static int peers, each = 1; /* messages of each */
 
 static void send_all(void)
 {
     unsigned char byte;
 
-    for (int i = 0; i < peers; ++i) {
+    for (int i = 0; i < peers * each; ++i) {
         byte = micro_byte((size_t) i);
-        MPI_Send(&byte, 1, MPI_BYTE, 0, TAG, comms[i]);
+        MPI_Send(&byte, 1, MPI_BYTE, 0, TAG + i / peers, comms[i % peers]);
     }
 }
 
 static void post_all(void)
 {
-    for (int i = 0; i < peers; ++i) {
-        MPI_Irecv(&bytes[i], 1, MPI_BYTE, 0, TAG, comms[i], &requests[i]);
+    for (int i = 0; i < peers * each; ++i) {
+        MPI_Irecv(&bytes[i], 1, MPI_BYTE, 0, TAG + i / peers, comms[i % peers], &requests[i]);
     }
 }
 
 static void receive_all(void)
 {
-    for (int i = 0; i < peers; ++i) {
-        MPI_Recv(&bytes[i], 1, MPI_BYTE, 0, TAG, comms[i], MPI_STATUS_IGNORE);
+    for (int i = 0; i < peers * each; ++i) {
+        MPI_Recv(&bytes[i], 1, MPI_BYTE, 0, TAG + i / peers, comms[i % peers], MPI_STATUS_IGNORE);
     }
 }
 
@@ -56,7 +58,7 @@ static double posted(void *context, long n)
     for (long i = 0; i < n; ++i) {
         post_all();
         send_all();
-        MPI_Waitall(peers, requests, MPI_STATUSES_IGNORE);
+        MPI_Waitall(peers * each, requests, MPI_STATUSES_IGNORE);
     }
     return micro_now_ns() - start;
 }
@@ -77,12 +79,12 @@ static void measure(const char *kind, match_iterations_fn run)
 {
     char what[64];
 
-    memset(bytes, 0, (size_t) peers);
-    snprintf(what, sizeof(what), "%s, %d", kind, peers);
-    match_measure("peers", what, 1, "per message", run, NULL, false, peers);
-    for (int i = 0; i < peers; ++i) {
+    memset(bytes, 0, (size_t) (peers * each));
+    snprintf(what, sizeof(what), "%s%s, %d", kind, 1 < each ? " 4 each" : "", peers);
+    match_measure("peers", what, 1, "per message", run, NULL, false, peers * each);
+    for (int i = 0; i < peers * each; ++i) {
         if (bytes[i] != micro_byte((size_t) i)) {
-            fprintf(stderr, "wrong byte of peer %d\n", i);
+            fprintf(stderr, "wrong byte of peer %d\n", i % peers);
             MPI_Abort(MPI_COMM_WORLD, 1);
         }
     }
@@ -123,8 +125,8 @@ int main(int argc, char **argv)
         most = atoi(count) > most ? atoi(count) : most;
     }
     comms = micro_memory((size_t) most * sizeof(MPI_Comm));
-    requests = micro_memory((size_t) most * sizeof(MPI_Request));
-    bytes = micro_memory((size_t) most);
+    requests = micro_memory((size_t) most * MANY * sizeof(MPI_Request));
+    bytes = micro_memory((size_t) most * MANY);
     peers = most;
     before = resident_bytes();
     for (int i = 0; i < most; ++i) {
@@ -143,8 +145,10 @@ int main(int argc, char **argv)
     MATCH_EACH(count, counts)
     {
         peers = atoi(count);
-        measure("posted", posted);
-        measure("unexpected", unexpected);
+        for (each = 1; each <= MANY; each += MANY - 1) {
+            measure("posted", posted);
+            measure("unexpected", unexpected);
+        }
     }
     for (int i = 0; i < most; ++i) {
         OK(MPI_Comm_free(&comms[i]));
