@@ -259,8 +259,18 @@ int main(int argc, char **argv)
     pauses_by_key();
     pauses_by_variable();
     survives();
+    /* one after the other: a message of somebody who is further would be an entry of a queue */
+    if (0 < test_rank) {
+        OK(MPI_Recv(NULL, 0, MPI_INT, test_rank - 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    }
     cancel(requests, WAITING);
     rests(IDLE);
+    if (1 < test_size) {
+        OK(MPI_Send(NULL, 0, MPI_INT, (test_rank + 1) % test_size, 1, MPI_COMM_WORLD));
+    }
+    if (0 == test_rank && 1 < test_size) {
+        OK(MPI_Recv(NULL, 0, MPI_INT, test_size - 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    }
     tell(comm, "pause"); /* and free it so */
     OK(MPI_Comm_free(&comm));
     return test_done();
