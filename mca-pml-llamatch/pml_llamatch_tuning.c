@@ -419,7 +419,11 @@ bool mca_pml_llamatch_tuning_init(void)
     read_parameters();
     mca_pml_llamatch_find = all[mca_pml_llamatch_tuning.simd ? count - 1 : 0].find;
     mca_pml_llamatch_heater_publish();
-    return LLAMATCH_OK == llamatch_pool_create(NULL, &mca_pml_llamatch_pool);
+    if (LLAMATCH_OK != llamatch_pool_create(NULL, &mca_pml_llamatch_pool)) {
+        return false;
+    }
+    llamatch_pool_set_threads(mca_pml_llamatch_pool, &opal_uses_threads);
+    return true;
 }
 
 void mca_pml_llamatch_tuning_enable(void)

@@ -72,6 +72,10 @@ int llamatch_engine_init(llamatch_engine_t *engine, const llamatch_config_t *con
     if (LLAMATCH_AUTO == config->kind) {
         engine->posted_shape.short_entries =
             smaller(LLAMATCH_SHORT_MAX, smaller(entries, config->index_above));
+        engine->posted_shape.own_entries =
+            (NULL != config->hot)
+                ? 0
+                : smaller(LLAMATCH_OWN_ENTRIES, engine->posted_shape.short_entries);
     }
     engine->unexpected_shape = engine->posted_shape;
     engine->unexpected_shape.moved = NULL;

@@ -24,7 +24,7 @@ static uint32_t smaller(uint32_t a, uint32_t b)
 
 static bool is_small(const llamatch_lane_t *lane)
 {
-    return llamatch_lane_is_short(lane) && NULL == lane->queue.head;
+    return llamatch_lane_is_short(lane) && NULL == lane->queue.head && lane->tags != lane->own_tags;
 }
 
 /* Which of four tags are one of two? 16 bits each, the first one the lowest. */
@@ -84,49 +84,60 @@ static void use_node(llamatch_lane_t *lane, const llamatch_shape_t *shape)
     lane->room = shape->short_entries;
 }
 
-/* Give a lane without entries its first array. */
-static bool use_small(llamatch_lane_t *lane, const llamatch_shape_t *shape)
+/* Use a lane's own array, if it may have one. */
+static void use_own(llamatch_lane_t *lane, const llamatch_shape_t *shape)
 {
-    char *array = llamatch_pool_get(shape->small);
-
-    if (NULL == array) {
-        return false;
-    }
-    memset(array, 0, LLAMATCH_SMALL_ENTRIES * sizeof(int32_t)); /* eight are compared together */
-    lane->tags = (int32_t *) array;
-    lane->slots = (llamatch_slot_t *) (array + LLAMATCH_SMALL_ENTRIES * sizeof(int32_t));
-    lane->room = smaller(LLAMATCH_SMALL_ENTRIES, shape->short_entries);
-    return true;
+    lane->tags = lane->own_tags;
+    lane->slots = lane->own_slots;
+    lane->room = shape->own_entries;
 }
 
-/* Copy the entries of a short lane to the start of an array, which may be its own. */
-static void pack(llamatch_lane_t *lane, int32_t *tags, llamatch_slot_t *slots)
+/* Copy entries, of which live says where they are, to the start of the lane's array. */
+static void pack(llamatch_lane_t *lane, const int32_t *tags, const llamatch_slot_t *slots)
 {
     uint32_t count = 0;
 
     for (uint64_t live = lane->live; 0 != live; live &= live - 1, ++count) {
         uint32_t index = (uint32_t) __builtin_ctzll(live);
 
-        tags[count] = lane->tags[index];
-        slots[count] = lane->slots[index];
+        lane->tags[count] = tags[index];
+        lane->slots[count] = slots[index];
     }
     lane->live = low_bits(count);
 }
 
-/* Exchange a small array for that of a queue. Returns false when there is no memory. */
+/* Exchange what a lane has for a small array, or that of a queue. Returns false when there is no
+ * memory. */
 static bool enlarge(llamatch_lane_t *lane, const llamatch_shape_t *shape)
 {
-    llamatch_node_t *node = llamatch_queue_grow(&lane->queue, shape);
-    void *small = lane->tags;
+    const llamatch_slot_t *slots = lane->slots;
+    int32_t *tags = lane->tags;
+    bool was_small = is_small(lane);
 
-    if (NULL == node) {
-        return false;
+    if (!was_small && NULL != shape->small && llamatch_lane_count(lane) < shape->short_entries) {
+        llamatch_small_t *array = llamatch_pool_get(shape->small);
+
+        if (NULL == array) {
+            return false;
+        }
+        memset(array->tags, 0, sizeof(array->tags)); /* four are compared together */
+        lane->tags = array->tags;
+        lane->slots = array->slots;
+        lane->room = smaller(LLAMATCH_SMALL_ENTRIES, shape->short_entries);
+    } else {
+        if (NULL == llamatch_queue_grow(&lane->queue, shape)) {
+            return false;
+        }
+        use_node(lane, shape);
     }
-    pack(lane, llamatch_node_tags(shape, node), llamatch_node_slots(shape, node));
-    llamatch_pool_put(shape->small, small);
-    use_node(lane, shape);
-    for (uint32_t i = 0; NULL != shape->moved && i < llamatch_lane_end(lane); ++i) {
+    pack(lane, tags, slots);
+    /* Only in the arrays of a queue is anything found by its place. */
+    for (uint32_t i = 0;
+         NULL != lane->queue.head && NULL != shape->moved && i < llamatch_lane_end(lane); ++i) {
         shape->moved(lane->slots[i].item, (uintptr_t) lane->tags);
+    }
+    if (was_small) {
+        llamatch_pool_put(shape->small, tags);
     }
     return true;
 }
@@ -150,22 +161,16 @@ static void make_long(llamatch_lane_t *lane)
 static bool make_room(llamatch_lane_t *lane, const llamatch_shape_t *shape)
 {
     if (!llamatch_lane_is_short(lane)) {
-        if (NULL == lane->queue.head && LLAMATCH_SMALL_ENTRIES < shape->entries) {
-            return use_small(lane, shape);
-        }
-        if (NULL == lane->queue.head && NULL == llamatch_queue_grow(&lane->queue, shape)) {
-            return false;
-        }
-        use_node(lane, shape);
+        use_own(lane, shape);
     } else if (llamatch_lane_count(lane) <= lane->room / 2) {
         pack(lane, lane->tags, lane->slots);
-    } else {
-        if (is_small(lane) && !enlarge(lane, shape)) {
-            return false;
-        }
-        if (llamatch_lane_end(lane) >= lane->room) {
-            make_long(lane);
-        }
+    }
+    if (llamatch_lane_end(lane) >= lane->room && NULL == lane->queue.head
+        && !enlarge(lane, shape)) {
+        return false;
+    }
+    if (llamatch_lane_end(lane) >= lane->room) {
+        make_long(lane);
     }
     return true;
 }
@@ -198,7 +203,7 @@ void llamatch_lane_release(llamatch_lane_t *lane, const llamatch_shape_t *shape)
     } else {
         llamatch_queue_node_empty(&lane->queue, shape, lane->queue.head);
     }
-    lane->room = 0;
+    use_own(lane, shape);
 }
 
 void llamatch_lane_make_short(llamatch_lane_t *lane, const llamatch_shape_t *shape)
@@ -284,6 +289,10 @@ static int verify_short(const llamatch_lane_t *lane, const llamatch_shape_t *sha
     if (NULL != node
         && (llamatch_node_tags(shape, node) != lane->tags
             || llamatch_node_slots(shape, node) != lane->slots)) {
+        return 22;
+    }
+    if ((lane->tags == lane->own_tags) != (lane->slots == lane->own_slots)
+        || (lane->tags == lane->own_tags && lane->room != shape->own_entries)) {
         return 22;
     }
     for (uint64_t live = lane->live; 0 != live; live &= live - 1) {

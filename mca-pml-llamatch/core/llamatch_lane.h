@@ -15,25 +15,30 @@
  *
  * The first entry is the lowest bit, a new one comes behind the highest, and to take one clears its
  * bit. When there is no room behind the last one, the entries move to the start of the array if
- * they need no more than half of it. Otherwise a small array is exchanged for that of a queue, and
- * with that full, too, the lane becomes long: its queue (llamatch_queue.h) has the entries then, in
- * the same array. When a queue is down to few entries in one array, the lane is short again.
+ * they need no more than half of it. Otherwise they go to a larger array: from the lane's own to a
+ * small one, and from there to that of a queue. With that full, too, the lane becomes long: its
+ * queue (llamatch_queue.h) has the entries then, in the same array. When a queue is down to few
+ * entries in one array, the lane is short again; when it is empty, it gives its array back. So one
+ * or two entries, the usual case, are in the lane itself: no other memory, and no other cache line.
  *
  * What exists:
  *
  *     form       | room       | live                | queue
  *     -----------+------------+---------------------+-----------------------------------
  *     no array   | 0          | 0                   | no node
+ *     own        | <= 2       | which entries       | no node; the array is part of the lane
  *     small      | <= 8       | which entries       | no node; the array is not a node
  *     short      | <= 64      | which entries       | one node, which is empty to the queue
  *     long       | 0          | all ones, or 0      | the entries, if any; may have an index
  *
- * Only the engine of kind AUTO has small and short lanes (llamatch_shape_t::short_entries).
+ * Only the engine of kind AUTO has own, small and short lanes (llamatch_shape_t::short_entries),
+ * and with a heater no own ones: it heats the arena, and each first entry must come by
+ * (own_entries).
  *
  * Invariants (llamatch_lane_verify returns 20 + the number of the first broken one, or the number
  * of the queue):
  *  I1 the form is one of those above; live has no bit at or beyond room.
- *  I2 small and short: tags and slots are those of the array, and numbers grow strictly.
+ *  I2 own, small and short: tags and slots are those of the array, and numbers grow strictly.
  *  I3 the queue fulfils its own invariants.
  */
 #ifndef LLAMATCH_LANE_H
@@ -43,6 +48,9 @@
 
 /** Entries of a short lane at most: the bits of a word. */
 #define LLAMATCH_SHORT_MAX 64
+
+/** Entries of a lane's own array. */
+#define LLAMATCH_OWN_ENTRIES 2
 
 /* The usual case is to be a straight line: on the way of a message it is taken branches that cost.
  */
@@ -56,9 +64,11 @@
 
 typedef struct llamatch_lane {
     uint64_t live;          /**< 0: there are no entries; see above */
-    int32_t *tags;          /**< small and short: those of the array */
+    int32_t *tags;          /**< own, small and short: those of the array */
     llamatch_slot_t *slots; /**< the same */
-    uint32_t room;          /**< small and short: entries of the array that may be used */
+    uint32_t room;          /**< the same: entries of the array that may be used */
+    int32_t own_tags[4];    /**< four are compared together */
+    llamatch_slot_t own_slots[LLAMATCH_OWN_ENTRIES];
     llamatch_queue_t queue;
 } llamatch_lane_t;
 
@@ -77,7 +87,7 @@ static inline void llamatch_lane_init(llamatch_lane_t *lane)
     llamatch_queue_init(&lane->queue);
 }
 
-/** Small or short? */
+/** Own, small or short? */
 static inline bool llamatch_lane_is_short(const llamatch_lane_t *lane)
 {
     return 0 != lane->room;
@@ -165,7 +175,7 @@ static inline uint32_t llamatch_lane_depth(const llamatch_lane_t *lane, uint32_t
     return (uint32_t) __builtin_popcountll(lane->live & looked_at);
 }
 
-/** Give the array of a short lane without entries back. */
+/** Give the array of a short lane without entries back: it has its own then. */
 void llamatch_lane_release(llamatch_lane_t *lane, const llamatch_shape_t *shape);
 
 /** Take an entry out of a short lane. */
@@ -173,9 +183,7 @@ static inline void llamatch_lane_take(llamatch_lane_t *lane, const llamatch_shap
                                       uint32_t index)
 {
     lane->live &= ~((uint64_t) 1 << index);
-    if (0 == lane->live
-        && LLAMATCH_UNLIKELY(
-            !llamatch_pool_roomy((NULL == lane->queue.head) ? shape->small : shape->nodes))) {
+    if (0 == lane->live && LLAMATCH_UNLIKELY(lane->tags != lane->own_tags)) {
         llamatch_lane_release(lane, shape);
     }
 }

@@ -14,7 +14,6 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 /* A node that was given back is poisoned, so that the address sanitizer sees a late use of it. */
 #if defined(__SANITIZE_ADDRESS__)
@@ -34,14 +33,13 @@
 #define HEADER_BYTES 256
 #define WORD_BITS 64
 #define WORDS (LLAMATCH_POOL_BLOCK / LLAMATCH_LINE / WORD_BITS)
-#define PAGE 4096 /* blocks of one node are rounded up to this */
 
 typedef struct llamatch_pool_block {
-    llamatch_pool_class_t *class;
+    _Atomic(llamatch_pool_class_t *) class;     /* of an empty block: the last one it had */
     _Atomic(struct llamatch_pool_block *) next; /* of all blocks, oldest first */
     struct llamatch_pool_block *prev;
-    struct llamatch_pool_block *bin_next;
-    struct llamatch_pool_block *bin_prev;
+    struct llamatch_pool_block *list_next; /* of a bin, or of the empty ones */
+    struct llamatch_pool_block *list_prev;
     uint32_t used;                  /* nodes */
     uint32_t hint;                  /* all words before this one are full */
     _Atomic uint64_t in_use[WORDS]; /* written under the mutex, read by the heater */
@@ -50,16 +48,22 @@ typedef struct llamatch_pool_block {
 _Static_assert(sizeof(llamatch_pool_block_t) <= HEADER_BYTES, "the header has outgrown its place");
 _Static_assert(0 == HEADER_BYTES % LLAMATCH_LINE, "nodes must be line-aligned");
 
+enum { COMMON = 0, LARGE = 1 }; /* blocks of LLAMATCH_POOL_BLOCK, and of one node */
+
 struct llamatch_pool {
     _Atomic(llamatch_pool_block_t *) first; /* of all blocks */
     llamatch_pool_block_t *last;
     pthread_mutex_t mutex;
+    const bool *threads; /* NULL, or whether there are several */
     llamatch_allocator_t allocator;
     atomic_size_t bytes;      /* of all blocks; written under the mutex */
     atomic_size_t used_bytes; /* of all nodes in use; written under the mutex */
-    size_t num_empty;         /* blocks */
+    llamatch_pool_block_t *empty[2];
+    size_t empty_bytes;                 /* of these blocks */
+    size_t keep;                        /* bytes that may stay mapped */
+    size_t returned;                    /* bytes that have come back in this round */
+    size_t peaks[LLAMATCH_POOL_ROUNDS]; /* bytes of blocks in use, this round first */
     size_t pins;
-    uint32_t patience; /* puts until empty blocks are given back */
     uint32_t num_classes;
     llamatch_pool_class_t classes[LLAMATCH_POOL_CLASSES];
 };
@@ -80,35 +84,62 @@ static void add(atomic_size_t *counter, size_t value)
     atomic_store_explicit(counter, load(counter) + value, memory_order_relaxed);
 }
 
+/* Returns whether there is something to unlock. */
+static bool lock(const llamatch_pool_t *pool)
+{
+    bool wanted = NULL == pool->threads || *pool->threads;
+
+    if (wanted) {
+        (void) pthread_mutex_lock((pthread_mutex_t *) &pool->mutex);
+    }
+    return wanted;
+}
+
+static void unlock(const llamatch_pool_t *pool, bool locked)
+{
+    if (locked) {
+        (void) pthread_mutex_unlock((pthread_mutex_t *) &pool->mutex);
+    }
+}
+
 /* --- pages ---------------------------------------------------------------------------------- */
+
+static void *map(uintptr_t where, size_t bytes)
+{
+    void *pages =
+        mmap((void *) where, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return (MAP_FAILED == pages) ? NULL : pages;
+}
 
 static void *pages_alloc(void *context, size_t alignment, size_t bytes)
 {
-    size_t page = (size_t) sysconf(_SC_PAGESIZE);
-    size_t all, head;
-    char *raw;
+    static atomic_uintptr_t lowest; /* of the last mapping: the next one goes below it */
+    uintptr_t below = atomic_load_explicit(&lowest, memory_order_relaxed);
+    size_t head = 0;
+    char *raw = map((below > bytes) ? below - bytes : 0, bytes);
 
     (void) context;
-    bytes = round_up(bytes, page);
-    all = bytes + alignment;
-    raw = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (MAP_FAILED == (void *) raw) {
-        return NULL;
+    if (NULL != raw && 0 != (uintptr_t) raw % alignment) { /* something else is there */
+        (void) munmap(raw, bytes);
+        raw = map(0, bytes + alignment);
+        if (NULL != raw) {
+            head = round_up((uintptr_t) raw, alignment) - (uintptr_t) raw;
+            (void) munmap(raw + head + bytes, alignment - head);
+        }
     }
-    head = round_up((uintptr_t) raw, alignment) - (uintptr_t) raw;
     if (0 < head) {
         (void) munmap(raw, head);
+        raw += head;
     }
-    if (head < alignment) {
-        (void) munmap(raw + head + bytes, alignment - head);
-    }
-    return raw + head;
+    atomic_store_explicit(&lowest, (uintptr_t) raw, memory_order_relaxed);
+    return raw;
 }
 
 static void pages_free(void *context, void *memory, size_t bytes)
 {
     (void) context;
-    (void) munmap(memory, round_up(bytes, (size_t) sysconf(_SC_PAGESIZE)));
+    (void) munmap(memory, bytes);
 }
 
 static const llamatch_allocator_t pages = {pages_alloc, pages_free, NULL};
@@ -153,65 +184,62 @@ static uint64_t valid_bits(const llamatch_pool_class_t *c, uint32_t w)
     return (bits < WORD_BITS) ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
 }
 
-/* Bin of a block with this many nodes in use; 0 is for empty ones, the highest for the fullest. */
-static uint32_t bin_of(const llamatch_pool_class_t *c, uint32_t used)
+static llamatch_pool_class_t *class_of(const llamatch_pool_block_t *block)
 {
-    return (0 == used) ? 0 : 1 + used * (LLAMATCH_POOL_BINS - 1) / c->capacity;
+    return atomic_load_explicit((_Atomic(llamatch_pool_class_t *) *) &block->class,
+                                memory_order_relaxed);
 }
 
-static void bin_insert(llamatch_pool_class_t *c, llamatch_pool_block_t *block, uint32_t bin)
+static bool is_large(const llamatch_pool_class_t *c)
 {
-    block->bin_prev = NULL;
-    block->bin_next = c->bins[bin];
-    if (NULL != block->bin_next) {
-        block->bin_next->bin_prev = block;
-    }
-    c->bins[bin] = block;
-    c->mask |= 1U << bin;
+    return LLAMATCH_POOL_BLOCK != c->block_bytes;
 }
 
-static void bin_remove(llamatch_pool_class_t *c, llamatch_pool_block_t *block, uint32_t bin)
+/* The list for a block with this many nodes in use; NULL for a full one. */
+static llamatch_pool_block_t **list_for(llamatch_pool_class_t *c, uint32_t used)
 {
-    if (NULL != block->bin_next) {
-        block->bin_next->bin_prev = block->bin_prev;
+    if (0 == used) {
+        return &c->pool->empty[is_large(c) ? LARGE : COMMON];
     }
-    if (NULL != block->bin_prev) {
-        block->bin_prev->bin_next = block->bin_next;
+    return (used == c->capacity) ? NULL : &c->bins[used * c->per_bin >> 20];
+}
+
+static void list_insert(llamatch_pool_block_t **list, llamatch_pool_block_t *block)
+{
+    block->list_prev = NULL;
+    block->list_next = *list;
+    if (NULL != *list) {
+        (*list)->list_prev = block;
+    }
+    *list = block;
+}
+
+static void list_remove(llamatch_pool_block_t **list, llamatch_pool_block_t *block)
+{
+    if (NULL != block->list_next) {
+        block->list_next->list_prev = block->list_prev;
+    }
+    if (NULL != block->list_prev) {
+        block->list_prev->list_next = block->list_next;
     } else {
-        c->bins[bin] = block->bin_next;
-        if (NULL == block->bin_next) {
-            c->mask &= ~(1U << bin);
-        }
+        *list = block->list_next;
     }
 }
 
-/* Count one node more or less as in use, and move the block to the bin that this means. */
+/* This many nodes of a block are in use now: move it to the list that this means. */
 static void block_use(llamatch_pool_class_t *c, llamatch_pool_block_t *block, uint32_t used)
 {
-    uint32_t from = bin_of(c, block->used), to = bin_of(c, used);
+    llamatch_pool_block_t **from = list_for(c, block->used), **to = list_for(c, used);
 
+    block->used = used;
     if (from != to) {
-        if (from < LLAMATCH_POOL_BINS) {
-            bin_remove(c, block, from);
+        if (NULL != from) {
+            list_remove(from, block);
         }
-        if (to < LLAMATCH_POOL_BINS) {
-            bin_insert(c, block, to);
+        if (NULL != to) {
+            list_insert(to, block);
         }
     }
-    block->used = used;
-}
-
-static bool is_roomy(const llamatch_pool_class_t *c)
-{
-    return 0 == c->pool->pins
-           && (c->num_blocks <= 1
-               || (c->num_blocks <= LLAMATCH_POOL_ROOMY_BLOCKS
-                   && 2 * c->num_used >= c->num_blocks * c->capacity));
-}
-
-static void update_roomy(llamatch_pool_class_t *c)
-{
-    atomic_store_explicit(&c->roomy, is_roomy(c), memory_order_relaxed);
 }
 
 static llamatch_pool_block_t *block_map(llamatch_pool_class_t *c)
@@ -223,7 +251,7 @@ static llamatch_pool_block_t *block_map(llamatch_pool_class_t *c)
     if (NULL == block) {
         return NULL;
     }
-    block->class = c;
+    atomic_init(&block->class, c);
     atomic_init(&block->next, NULL);
     block->prev = pool->last;
     block->used = 0;
@@ -232,22 +260,20 @@ static llamatch_pool_block_t *block_map(llamatch_pool_class_t *c)
         atomic_init(&block->in_use[w], 0);
     }
     ASAN_POISON_MEMORY_REGION(node_at(block, c, 0), c->block_bytes - HEADER_BYTES);
-    bin_insert(c, block, 0);
-    ++c->num_blocks;
-    ++pool->num_empty;
+    list_insert(list_for(c, 0), block);
+    pool->empty_bytes += c->block_bytes;
     add(&pool->bytes, c->block_bytes);
     /* Published last: the heater may read it from here on. */
     atomic_store_explicit((NULL == pool->last) ? &pool->first : &pool->last->next, block,
                           memory_order_release);
     pool->last = block;
-    pool->patience = LLAMATCH_POOL_PATIENCE;
     return block;
 }
 
 /* Give an empty block back. */
-static void block_unmap(llamatch_pool_class_t *c, llamatch_pool_block_t *block)
+static void block_unmap(llamatch_pool_t *pool, llamatch_pool_block_t *block)
 {
-    llamatch_pool_t *pool = c->pool;
+    llamatch_pool_class_t *c = class_of(block);
     llamatch_pool_block_t *next = next_of(block, memory_order_relaxed);
 
     atomic_store_explicit((NULL == block->prev) ? &pool->first : &block->prev->next, next,
@@ -257,39 +283,63 @@ static void block_unmap(llamatch_pool_class_t *c, llamatch_pool_block_t *block)
     } else {
         next->prev = block->prev;
     }
-    bin_remove(c, block, 0);
-    --c->num_blocks;
-    --pool->num_empty;
+    list_remove(list_for(c, 0), block);
+    pool->empty_bytes -= c->block_bytes;
     add(&pool->bytes, -c->block_bytes);
     ASAN_UNPOISON_MEMORY_REGION(block, c->block_bytes);
     pool->allocator.free(pool->allocator.context, block, c->block_bytes);
 }
 
-static bool has_too_much(const llamatch_pool_t *pool)
+/* --- how much stays mapped ------------------------------------------------------------------ */
+
+static size_t busy_bytes(const llamatch_pool_t *pool)
 {
-    return 0 < pool->num_empty && 0 == pool->pins
-           && load(&pool->bytes) > 2 * load(&pool->used_bytes) + LLAMATCH_POOL_BLOCK;
+    return load(&pool->bytes) - pool->empty_bytes;
 }
 
-/* Give empty blocks back: the largest first, and of equal ones not those of the class that is in
-   use right now. Not the common case of a put, so it may look at all classes. */
-static void trim(llamatch_pool_t *pool, const llamatch_pool_class_t *in_use)
+/* What the peaks say: the second highest. */
+static size_t wanted(const llamatch_pool_t *pool)
 {
-    while (has_too_much(pool)) {
-        llamatch_pool_class_t *largest = NULL;
+    size_t highest = 0, second = LLAMATCH_POOL_FLOOR;
 
-        for (uint32_t i = 0; i < pool->num_classes; ++i) {
-            llamatch_pool_class_t *c = &pool->classes[i];
+    for (int i = 0; i < LLAMATCH_POOL_ROUNDS; ++i) {
+        size_t lower = (pool->peaks[i] < highest) ? pool->peaks[i] : highest;
 
-            if (NULL != c->bins[0]
-                && (NULL == largest || largest->block_bytes < c->block_bytes
-                    || (largest == in_use && largest->block_bytes == c->block_bytes))) {
-                largest = c;
-            }
-        }
-        block_unmap(largest, largest->bins[0]);
-        update_roomy(largest);
+        highest = (pool->peaks[i] > highest) ? pool->peaks[i] : highest;
+        second = (lower > second) ? lower : second;
     }
+    return second;
+}
+
+/* The first node of an empty block is taken. */
+static void block_opened(llamatch_pool_t *pool, const llamatch_pool_class_t *c)
+{
+    pool->empty_bytes -= c->block_bytes;
+    if (busy_bytes(pool) > pool->peaks[0]) {
+        pool->peaks[0] = busy_bytes(pool);
+        pool->keep = wanted(pool);
+    }
+}
+
+static void end_round(llamatch_pool_t *pool)
+{
+    memmove(pool->peaks + 1, pool->peaks, sizeof(pool->peaks) - sizeof(pool->peaks[0]));
+    pool->peaks[0] = load(&pool->used_bytes);
+    pool->returned = 0;
+    pool->keep = wanted(pool);
+}
+
+/* Give an empty block back if more is mapped than shall be kept. Returns whether it did. */
+static bool trim(llamatch_pool_t *pool)
+{
+    llamatch_pool_block_t *block =
+        (NULL != pool->empty[LARGE]) ? pool->empty[LARGE] : pool->empty[COMMON];
+
+    if (load(&pool->bytes) <= pool->keep || NULL == block || 0 < pool->pins) {
+        return false;
+    }
+    block_unmap(pool, block);
+    return true;
 }
 
 /* --- the arena ------------------------------------------------------------------------------ */
@@ -308,8 +358,14 @@ int llamatch_pool_create(const llamatch_allocator_t *allocator, llamatch_pool_t 
         return LLAMATCH_ERR_NO_MEMORY;
     }
     pool->allocator = from;
+    pool->keep = wanted(pool);
     *pool_out = pool;
     return LLAMATCH_OK;
+}
+
+void llamatch_pool_set_threads(llamatch_pool_t *pool, const bool *threads)
+{
+    pool->threads = threads;
 }
 
 void llamatch_pool_destroy(llamatch_pool_t *pool)
@@ -322,7 +378,7 @@ void llamatch_pool_destroy(llamatch_pool_t *pool)
     }
     allocator = pool->allocator;
     for (block = first_of(pool, memory_order_relaxed); NULL != block; block = next) {
-        size_t bytes = block->class->block_bytes;
+        size_t bytes = class_of(block)->block_bytes;
 
         next = next_of(block, memory_order_relaxed);
         ASAN_UNPOISON_MEMORY_REGION(block, bytes);
@@ -342,21 +398,23 @@ static void class_init(llamatch_pool_class_t *c, llamatch_pool_t *pool, size_t n
     c->block_bytes = LLAMATCH_POOL_BLOCK;
     if (c->capacity <= 1) {
         c->capacity = 1;
-        c->block_bytes = round_up(HEADER_BYTES + node_bytes, PAGE);
+        c->block_bytes = round_up(HEADER_BYTES + node_bytes, LLAMATCH_POOL_BLOCK);
     }
-    atomic_init(&c->roomy, is_roomy(c));
+    c->reciprocal = (uint32_t) (((size_t) 1 << 16) * LLAMATCH_LINE / node_bytes + 1);
+    c->per_bin = (LLAMATCH_POOL_BINS << 20) / c->capacity + 1;
 }
 
 llamatch_pool_class_t *llamatch_pool_class(llamatch_pool_t *pool, size_t node_bytes,
                                            size_t key_bytes)
 {
     llamatch_pool_class_t *found = NULL;
+    bool locked;
 
     if (0 == node_bytes || node_bytes > SIZE_MAX / 2 || key_bytes > node_bytes) {
         return NULL;
     }
     node_bytes = round_up(node_bytes, LLAMATCH_LINE);
-    (void) pthread_mutex_lock(&pool->mutex);
+    locked = lock(pool);
     for (uint32_t i = 0; i < pool->num_classes && NULL == found; ++i) {
         llamatch_pool_class_t *c = &pool->classes[i];
 
@@ -368,7 +426,7 @@ llamatch_pool_class_t *llamatch_pool_class(llamatch_pool_t *pool, size_t node_by
         found = &pool->classes[pool->num_classes++];
         class_init(found, pool, node_bytes, key_bytes);
     }
-    (void) pthread_mutex_unlock(&pool->mutex);
+    unlock(pool, locked);
     return found;
 }
 
@@ -388,54 +446,86 @@ static uint32_t block_take(llamatch_pool_block_t *block)
     return w * WORD_BITS + bit;
 }
 
+/* A block of this class with room, or NULL when there is no memory. */
+static llamatch_pool_block_t *block_with_room(llamatch_pool_class_t *c)
+{
+    llamatch_pool_block_t *block = NULL;
+
+    for (int bin = LLAMATCH_POOL_BINS - 1; 0 <= bin && NULL == block; --bin) {
+        block = c->bins[bin];
+    }
+    if (NULL != block) {
+        return block;
+    }
+    block = *list_for(c, 0);
+    while (NULL != block && class_of(block)->block_bytes != c->block_bytes) {
+        block = block->list_next;
+    }
+    if (NULL == block) {
+        block = block_map(c);
+    }
+    if (NULL != block) {
+        atomic_store_explicit(&block->class, c, memory_order_relaxed);
+        block_opened(c->pool, c);
+    }
+    return block;
+}
+
 void *llamatch_pool_get(llamatch_pool_class_t *c)
 {
     llamatch_pool_t *pool = c->pool;
-    llamatch_pool_block_t *block;
+    bool locked = lock(pool);
+    llamatch_pool_block_t *block = block_with_room(c);
     void *node = NULL;
 
-    (void) pthread_mutex_lock(&pool->mutex);
-    block = (0 != c->mask) ? c->bins[31 - __builtin_clz(c->mask)] : block_map(c);
     if (NULL != block) {
-        pool->num_empty -= 0 == block->used;
         node = node_at(block, c, block_take(block));
         block_use(c, block, block->used + 1);
-        ++c->num_used;
         add(&pool->used_bytes, c->node_bytes);
-        update_roomy(c);
         ASAN_UNPOISON_MEMORY_REGION(node, c->node_bytes);
     }
-    (void) pthread_mutex_unlock(&pool->mutex);
+    unlock(pool, locked);
     return node;
+}
+
+/* Which node of its block? */
+static uint32_t index_of(const llamatch_pool_class_t *c, const void *node)
+{
+    uintptr_t offset = (uintptr_t) node % LLAMATCH_POOL_BLOCK - HEADER_BYTES;
+
+    return (uint32_t) (offset / LLAMATCH_LINE) * c->reciprocal >> 16;
 }
 
 void llamatch_pool_put(llamatch_pool_class_t *c, void *node)
 {
     llamatch_pool_t *pool = c->pool;
     llamatch_pool_block_t *block = block_of(node);
-    uint32_t i, w;
+    uint32_t i = index_of(c, node), w = i / WORD_BITS;
+    bool locked;
 
     if (NULL == node) {
         return;
     }
-    i = (uint32_t) ((size_t) ((char *) node - node_at(block, c, 0)) / c->node_bytes);
-    w = i / WORD_BITS;
     ASAN_POISON_MEMORY_REGION(node, c->node_bytes);
-    (void) pthread_mutex_lock(&pool->mutex);
+    locked = lock(pool);
     atomic_store_explicit(&block->in_use[w], word_of(block, w) & ~(UINT64_C(1) << (i % WORD_BITS)),
                           memory_order_relaxed);
     if (w < block->hint) {
         block->hint = w;
     }
     block_use(c, block, block->used - 1);
-    pool->num_empty += 0 == block->used;
-    --c->num_used;
-    add(&pool->used_bytes, -c->node_bytes);
-    if (has_too_much(pool) && (0 == pool->patience || 0 == --pool->patience)) {
-        trim(pool, c);
+    if (0 == block->used) {
+        pool->empty_bytes += c->block_bytes;
     }
-    update_roomy(c);
-    (void) pthread_mutex_unlock(&pool->mutex);
+    add(&pool->used_bytes, -c->node_bytes);
+    pool->returned += c->node_bytes;
+    if (pool->returned >= LLAMATCH_POOL_ROUND
+        && (load(&pool->used_bytes) <= LLAMATCH_POOL_BLOCK
+            || pool->returned / LLAMATCH_POOL_CHURN >= pool->peaks[0])) {
+        end_round(pool);
+    }
+    (void) trim(pool);
+    unlock(pool, locked);
 }
 
 size_t llamatch_pool_bytes(const llamatch_pool_t *pool)
@@ -450,25 +540,22 @@ size_t llamatch_pool_used_bytes(const llamatch_pool_t *pool)
 
 /* --- the heater's side ---------------------------------------------------------------------- */
 
-static void add_pins(llamatch_pool_t *pool, size_t pins)
-{
-    (void) pthread_mutex_lock(&pool->mutex);
-    pool->pins += pins;
-    trim(pool, NULL);
-    for (uint32_t i = 0; i < pool->num_classes; ++i) {
-        update_roomy(&pool->classes[i]);
-    }
-    (void) pthread_mutex_unlock(&pool->mutex);
-}
-
 void llamatch_pool_pin(llamatch_pool_t *pool)
 {
-    add_pins(pool, 1);
+    bool locked = lock(pool);
+
+    ++pool->pins;
+    unlock(pool, locked);
 }
 
 void llamatch_pool_unpin(llamatch_pool_t *pool)
 {
-    add_pins(pool, (size_t) -1);
+    bool locked = lock(pool);
+
+    --pool->pins;
+    while (trim(pool)) {
+    }
+    unlock(pool, locked);
 }
 
 static bool is_set(const atomic_bool *flag)
@@ -479,14 +566,16 @@ static bool is_set(const atomic_bool *flag)
 static size_t block_heat(const llamatch_pool_block_t *block, size_t max_bytes, llamatch_heat_t how,
                          const atomic_bool *stop)
 {
-    const llamatch_pool_class_t *c = block->class;
+    const llamatch_pool_class_t *c = class_of(block);
     size_t key = round_up(c->key_bytes, LLAMATCH_LINE), done = 0;
 
     if (0 == key) {
         return 0;
     }
     for (uint32_t w = 0; w < num_words(c) && done < max_bytes; ++w) {
-        for (uint64_t bits = word_of(block, w); 0 != bits && done < max_bytes; bits &= bits - 1) {
+        uint64_t bits = word_of(block, w) & valid_bits(c, w); /* it may be another class's by now */
+
+        for (; 0 != bits && done < max_bytes; bits &= bits - 1) {
             size_t i = (size_t) w * WORD_BITS + (size_t) __builtin_ctzll(bits);
             size_t bytes = (key < max_bytes - done) ? key : max_bytes - done;
 
@@ -516,7 +605,7 @@ size_t llamatch_pool_heat(const llamatch_pool_t *pool, size_t max_bytes, llamatc
 
 static bool bits_are_right(const llamatch_pool_block_t *block)
 {
-    const llamatch_pool_class_t *c = block->class;
+    const llamatch_pool_class_t *c = class_of(block);
     uint32_t used = 0;
 
     for (uint32_t w = 0; w < WORDS; ++w) {
@@ -531,99 +620,77 @@ static bool bits_are_right(const llamatch_pool_block_t *block)
     return used == block->used;
 }
 
-static bool bins_are_right(const llamatch_pool_class_t *c)
+/* Count the blocks of a list, of one class or of any; SIZE_MAX when one should not be there. */
+static size_t list_length(llamatch_pool_block_t **list, const llamatch_pool_class_t *c)
 {
-    size_t in_bins = 0;
+    const llamatch_pool_block_t *prev = NULL;
+    size_t length = 0;
 
-    for (uint32_t bin = 0; bin < LLAMATCH_POOL_BINS; ++bin) {
-        const llamatch_pool_block_t *prev = NULL;
-
-        if ((NULL != c->bins[bin]) != (0 != (c->mask & 1U << bin))) {
-            return false;
+    for (const llamatch_pool_block_t *b = *list; NULL != b; prev = b, b = b->list_next) {
+        if ((NULL != c && class_of(b) != c) || list_for(class_of(b), b->used) != list
+            || b->list_prev != prev) {
+            return SIZE_MAX;
         }
-        for (const llamatch_pool_block_t *b = c->bins[bin]; NULL != b; prev = b, b = b->bin_next) {
-            if (b->class != c || bin_of(c, b->used) != bin || b->bin_prev != prev
-                || ++in_bins > c->num_blocks) {
-                return false;
-            }
-        }
+        ++length;
     }
-    for (const llamatch_pool_block_t *b = first_of(c->pool, memory_order_relaxed); NULL != b;
-         b = next_of(b, memory_order_relaxed)) {
-        in_bins += b->class == c && b->used == c->capacity;
-    }
-    return in_bins == c->num_blocks;
+    return length;
 }
 
-static bool counts_are_right(const llamatch_pool_t *pool)
+/* I3: what the lists hold is as many blocks as should be in any. */
+static bool lists_are_right(llamatch_pool_t *pool, size_t num_listed)
 {
-    size_t bytes = 0, used_bytes = 0, empty = 0;
+    size_t length = list_length(&pool->empty[COMMON], NULL);
+    size_t listed = length + list_length(&pool->empty[LARGE], NULL);
+    bool right = SIZE_MAX != length && length <= listed;
 
-    for (uint32_t i = 0; i < pool->num_classes; ++i) {
-        const llamatch_pool_class_t *c = &pool->classes[i];
-        size_t blocks = 0, used = 0;
+    for (uint32_t i = 0; right && i < pool->num_classes * LLAMATCH_POOL_BINS; ++i) {
+        llamatch_pool_class_t *c = &pool->classes[i / LLAMATCH_POOL_BINS];
 
-        for (const llamatch_pool_block_t *b = atomic_load_explicit(
-                 (_Atomic(llamatch_pool_block_t *) *) &pool->first, memory_order_relaxed);
-             NULL != b; b = next_of(b, memory_order_relaxed)) {
-            if (b->class == c) {
-                ++blocks;
-                used += b->used;
-                empty += 0 == b->used;
-            }
-        }
-        if (blocks != c->num_blocks || used != c->num_used) {
-            return false;
-        }
-        bytes += blocks * c->block_bytes;
-        used_bytes += used * c->node_bytes;
+        length = list_length(&c->bins[i % LLAMATCH_POOL_BINS], c);
+        right = SIZE_MAX != length;
+        listed += length;
     }
-    return bytes == load(&pool->bytes) && used_bytes == load(&pool->used_bytes)
-           && empty == pool->num_empty;
+    return right && listed == num_listed;
 }
 
-static int verify(const llamatch_pool_t *pool)
+static int verify(llamatch_pool_t *pool)
 {
     const llamatch_pool_block_t *block, *prev = NULL;
+    size_t bytes = 0, used_bytes = 0, empty_bytes = 0, num_listed = 0;
 
     for (block = first_of(pool, memory_order_relaxed); NULL != block;
          prev = block, block = next_of(block, memory_order_relaxed)) {
+        const llamatch_pool_class_t *c = class_of(block);
+
         if (block_of(block) != block || block->prev != prev) {
             return 1;
         }
         if (!bits_are_right(block)) {
             return 2;
         }
+        num_listed += block->used < c->capacity;
+        bytes += c->block_bytes;
+        used_bytes += block->used * c->node_bytes;
+        empty_bytes += (0 == block->used) ? c->block_bytes : 0;
     }
     if (pool->last != prev) {
         return 1;
     }
-    for (uint32_t i = 0; i < pool->num_classes; ++i) {
-        if (!bins_are_right(&pool->classes[i])) {
-            return 3;
-        }
+    if (!lists_are_right(pool, num_listed)) {
+        return 3;
     }
-    if (!counts_are_right(pool)) {
+    if (bytes != load(&pool->bytes) || used_bytes != load(&pool->used_bytes)
+        || empty_bytes != pool->empty_bytes) {
         return 4;
     }
-    if (has_too_much(pool) && 0 == pool->patience) {
-        return 5;
-    }
-    for (uint32_t i = 0; i < pool->num_classes; ++i) {
-        if (llamatch_pool_roomy(&pool->classes[i]) != is_roomy(&pool->classes[i])) {
-            return 6;
-        }
-    }
-    return 0;
+    return (pool->keep == wanted(pool)) ? 0 : 5;
 }
 
 int llamatch_pool_verify(const llamatch_pool_t *pool)
 {
-    pthread_mutex_t *mutex = (pthread_mutex_t *) &pool->mutex;
-    int broken;
+    bool locked = lock(pool);
+    int broken = verify((llamatch_pool_t *) pool);
 
-    (void) pthread_mutex_lock(mutex);
-    broken = verify(pool);
-    (void) pthread_mutex_unlock(mutex);
+    unlock(pool, locked);
     return broken;
 }

@@ -17,32 +17,36 @@
  *
  * A node that leaves no room for a second one has a block of its own, as long as it needs to be
  * (a hash table may have some MiB); it begins at 256 like the others, so masking works for it too.
+ * Blocks are mapped side by side where possible: the system sees one mapping.
  *
- * A node is taken from the fullest block of its class that has room, the lowest one first, so
- * that a draining arena empties whole blocks. Empty blocks are given back when more is mapped than
- * twice what is in use plus one block, but not for the next LLAMATCH_POOL_PATIENCE nodes that come
- * back after a block was mapped: so a table that comes and goes with each burst pays for mapping
- * (8 us measured, against 25 ns for a put and a get) once in a while only, and a drained arena
- * keeps one block. Only bits and counts are written at get and put; the nodes themselves are not
- * touched.
+ * A node is taken from one of the fullest blocks of its class that have room, the lowest one first,
+ * so that a draining arena empties whole blocks. An empty block serves any class of its size.
+ *
+ * How much stays mapped. Mapping a block costs some 8 us, a get and a put 10 ns, so what a program
+ * needs again and again must stay, and what it needed once must go. A round ends when the arena is
+ * drained to one block, or when LLAMATCH_POOL_CHURN times as many bytes have come back as were in
+ * use at its peak, but not before LLAMATCH_POOL_ROUND bytes have come back. The arena keeps the
+ * second highest peak of the last LLAMATCH_POOL_ROUNDS rounds, the present one included, and at
+ * least LLAMATCH_POOL_FLOOR; of what is mapped beyond that, each put gives back one empty block.
+ * So a burst that does not come again leaves nothing, one that comes in every round is mapped twice
+ * and then stays, and goes some rounds after it was last seen.
  *
  * Threads: everything may be called from any thread; one mutex, which matching takes only when a
  * queue gains or loses a node. Destroying is for the last user.
  *
  * Heating: llamatch_pool_heat takes no lock. It follows the list of blocks, which only grows at its
  * end while the arena is pinned, and reads which nodes are in use. A node may be given back and
- * taken again meanwhile: then a line too many or too few is read, never one that is not mapped.
+ * taken again meanwhile, and a block may change its class: then a line too many or too few is read,
+ * never one that is not mapped.
  *
  * Invariants (llamatch_pool_verify returns the number of the first broken one):
  *  I1 each block is aligned; next and prev of the list of all blocks mirror each other.
  *  I2 block->used is the number of bits in in_use; no bit at or beyond capacity is set, and all
  *     words of in_use before block->hint are full.
- *  I3 a block with room is in the bin of its class that its use says, a full block in none; the
- *     class's mask tells the bins that are not empty; next and prev of a bin mirror each other.
- *  I4 the counts of each class are the sums over its blocks, those of the pool over all blocks.
- *  I5 bytes <= 2 * used_bytes + one block, or no block is empty, or the arena is pinned or still
- *     patient.
- *  I6 class->roomy says what llamatch_pool_roomy promises.
+ *  I3 a block is in the list that its use says: of the empty ones, in a bin of its class, or, if it
+ *     is full, in none; next and prev of these lists mirror each other.
+ *  I4 the counts of the pool are the sums over all blocks.
+ *  I5 keep is what the peaks say.
  */
 #ifndef LLAMATCH_POOL_H
 #define LLAMATCH_POOL_H
@@ -61,28 +65,30 @@
 /** Different sizes of nodes that one arena can have: node sizes and powers of two for tables. */
 #define LLAMATCH_POOL_CLASSES 64
 
-/** Nodes that come back after a block was mapped until one is given back. */
-#define LLAMATCH_POOL_PATIENCE 64
+/** Rounds whose peaks are remembered; what must come back in one: bytes, and a multiple of its
+ * peak.
+ */
+#define LLAMATCH_POOL_ROUNDS 8
+#define LLAMATCH_POOL_ROUND ((size_t) 1024 * 1024)
+#define LLAMATCH_POOL_CHURN 4
 
-/** Blocks of a class up to which an emptied queue may keep its node. */
-#define LLAMATCH_POOL_ROOMY_BLOCKS 4
+/** Bytes that stay mapped in any case: a block for each size that a process commonly uses. */
+#define LLAMATCH_POOL_FLOOR (4 * LLAMATCH_POOL_BLOCK)
 
-/** Bins of blocks with room, by how full they are; 0: empty. */
-#define LLAMATCH_POOL_BINS 8
+/** Lists of blocks with room of a class, by how full they are. */
+#define LLAMATCH_POOL_BINS 4
 
 typedef struct llamatch_pool llamatch_pool_t;
 
 /** Nodes of one size. The fields are llamatch_pool.c's. */
 typedef struct llamatch_pool_class {
-    atomic_bool roomy; /**< for llamatch_pool_roomy, which takes no lock */
     llamatch_pool_t *pool;
-    size_t node_bytes;  /**< a multiple of the line */
-    size_t key_bytes;   /**< of each node: what the heater touches */
-    size_t block_bytes; /**< of each block */
-    uint32_t capacity;  /**< nodes of a block */
-    uint32_t mask;      /**< bit b: bins[b] is not empty */
-    size_t num_blocks;
-    size_t num_used; /**< nodes */
+    size_t node_bytes;   /**< a multiple of the line */
+    size_t key_bytes;    /**< of each node: what the heater touches */
+    size_t block_bytes;  /**< of each block */
+    uint32_t capacity;   /**< nodes of a block */
+    uint32_t reciprocal; /**< of the lines of a node, times 2^16 */
+    uint32_t per_bin;    /**< bins per node in use, times 2^20 */
     struct llamatch_pool_block *bins[LLAMATCH_POOL_BINS];
 } llamatch_pool_class_t;
 
@@ -94,6 +100,9 @@ typedef struct llamatch_pool_class {
  * @return LLAMATCH_OK or LLAMATCH_ERR_NO_MEMORY
  */
 int llamatch_pool_create(const llamatch_allocator_t *allocator, llamatch_pool_t **pool_out);
+
+/** Take the mutex only while @p threads is true. NULL, the default: always. */
+void llamatch_pool_set_threads(llamatch_pool_t *pool, const bool *threads);
 
 /** Give everything back, nodes in use as well. No heater may run. NULL is no error. */
 void llamatch_pool_destroy(llamatch_pool_t *pool);
@@ -116,28 +125,16 @@ void *llamatch_pool_get(llamatch_pool_class_t *c);
 /** Give a node of this class back. NULL is no error. */
 void llamatch_pool_put(llamatch_pool_class_t *c, void *node);
 
-/**
- * May an emptied queue keep a node for its next entry? Yes while the class has one block, or up to
- * LLAMATCH_POOL_ROOMY_BLOCKS that are at least half in use. Kept nodes count as in use, so however
- * many queues there are, what they keep stays below that many blocks. Not while the arena is
- * pinned: then nodes in use are the nodes of queues with entries, which is what the heater asks
- * for.
- */
-static inline bool llamatch_pool_roomy(const llamatch_pool_class_t *c)
-{
-    return atomic_load_explicit(&c->roomy, memory_order_relaxed);
-}
-
 /** Bytes of all blocks. */
 size_t llamatch_pool_bytes(const llamatch_pool_t *pool);
 
 /** Bytes of all nodes in use. */
 size_t llamatch_pool_used_bytes(const llamatch_pool_t *pool);
 
-/** From now on no block is given back, and emptied queues keep nothing. Counted. */
+/** From now on no block is given back. Counted. */
 void llamatch_pool_pin(llamatch_pool_t *pool);
 
-/** The last one gives back what is empty. */
+/** The last one gives back what is empty and not kept. */
 void llamatch_pool_unpin(llamatch_pool_t *pool);
 
 /**

@@ -38,6 +38,7 @@ int llamatch_shape_init(llamatch_shape_t *shape, llamatch_pool_t *pool, uint32_t
     tags_end = shape->tags_offset + entries * (uint32_t) sizeof(int32_t);
     shape->slots_offset = round_up(tags_end, LLAMATCH_LINE);
     shape->entries = entries;
+    shape->own_entries = 0;
     shape->short_entries = 0;
     shape->sparse = entries / 4;
     shape->find = find;
@@ -47,9 +48,7 @@ int llamatch_shape_init(llamatch_shape_t *shape, llamatch_pool_t *pool, uint32_t
         pool, shape->slots_offset + entries * sizeof(llamatch_slot_t), shape->slots_offset);
     shape->small = NULL;
     if (LLAMATCH_SMALL_ENTRIES < entries) {
-        shape->small = llamatch_pool_class(
-            pool, LLAMATCH_SMALL_ENTRIES * (sizeof(int32_t) + sizeof(llamatch_slot_t)),
-            LLAMATCH_LINE);
+        shape->small = llamatch_pool_class(pool, sizeof(llamatch_small_t), LLAMATCH_LINE);
     }
     return (NULL != shape->nodes && (NULL != shape->small || entries <= LLAMATCH_SMALL_ENTRIES))
                ? LLAMATCH_OK
@@ -130,8 +129,7 @@ void llamatch_queue_node_empty(llamatch_queue_t *queue, const llamatch_shape_t *
 
     unlink_node(queue, shape, node);
     tail = queue->tail;
-    if (0 == queue->count && NULL != tail && 0 == tail->live
-        && !llamatch_pool_roomy(shape->nodes)) {
+    if (0 == queue->count && NULL != tail && 0 == tail->live) {
         unlink_node(queue, shape, tail);
     }
 }

@@ -24,10 +24,10 @@
  *
  * Nodes come from a pool that all queues of the process share (llamatch_pool.h). Removing an entry
  * clears its bit; what is behind the last live entry is used again. A node without live entries
- * goes back to the pool, but for the last one: it stays as long as the queue is not empty, and
- * while the pool is roomy also when it is, so that a queue around a boundary does not fetch and
- * return a node each time. Two neighbours that are at most half full together become one; entries
- * move only then, and the owner of the items is told (llamatch_shape_t::moved).
+ * goes back to the pool, but for the last one: it stays as long as the queue is not empty, so that
+ * a queue around a boundary does not fetch and return a node each time. Two neighbours that are at
+ * most half full together become one; entries move only then, and the owner of the items is told
+ * (llamatch_shape_t::moved).
  *
  * A queue that is long and often searched deeply can have an index (llamatch_index.h). The queue
  * itself keeps all entries in order then, too; nodes are not merged one by one, because the index
@@ -73,6 +73,12 @@ typedef struct llamatch_slot {
     uint64_t seq; /**< position in the order of all entries of the owner */
     void *item;
 } llamatch_slot_t;
+
+/** A small array: its first two entries are in one line. */
+typedef struct llamatch_small {
+    int32_t tags[LLAMATCH_SMALL_ENTRIES];
+    llamatch_slot_t slots[LLAMATCH_SMALL_ENTRIES];
+} llamatch_small_t;
 
 typedef struct llamatch_node {
     struct llamatch_node *next;
@@ -149,6 +155,7 @@ typedef struct llamatch_shape {
     llamatch_find_fn_t find;
     llamatch_moved_fn_t moved; /**< NULL: nobody needs to know */
     uint32_t entries;          /**< entries per node */
+    uint32_t own_entries;      /**< entries that a lane holds itself */
     uint32_t short_entries;    /**< entries of a short lane at most (llamatch_lane.h); 0: none is */
     uint32_t sparse;           /**< live entries from which on a node is merged with a neighbour */
     uint32_t tags_offset;      /**< bytes from the start of a node to its tags */
@@ -274,7 +281,7 @@ static inline void llamatch_queue_remove(llamatch_queue_t *queue, const llamatch
     node->bits[pos.index / 64] &= ~((uint64_t) 1 << pos.index % 64);
     --queue->count;
     if (0 == --node->live) {
-        if (node == queue->tail && (0 != queue->count || llamatch_pool_roomy(shape->nodes))) {
+        if (node == queue->tail && 0 != queue->count) {
             node->end = 0;
         } else {
             llamatch_queue_node_empty(queue, shape, node);

@@ -8,12 +8,12 @@
  */
 #include "counters.h"
 
-enum { COMMS = 200, ONE_ARRAY = 4096 }; /* at least an array of the default size */
+enum { COMMS = 200, EACH = 3, ONE_ARRAY = 4096 }; /* at least an array of the default size */
 
 int main(int argc, char **argv)
 {
     MPI_Comm comm[COMMS];
-    MPI_Request request[COMMS];
+    MPI_Request request[COMMS * EACH];
     struct counters c;
     unsigned long before, after;
 
@@ -29,17 +29,24 @@ int main(int argc, char **argv)
     after = counter(&c, "arena_used");
     CHECK(after <= before + ONE_ARRAY, "%lu bytes in use before, %lu after %d communicators",
           before, after, COMMS);
-    /* and a receive on each is seen */
-    for (int i = 0; i < COMMS; ++i) {
-        OK(MPI_Irecv(NULL, 0, MPI_INT, (test_rank + 1) % test_size, 0, comm[i], &request[i]));
+    /* One receive on each needs no array; more of them are seen, and leave nothing. */
+    for (int i = 0; i < COMMS * EACH; ++i) {
+        if (COMMS == i) {
+            CHECK(counter(&c, "arena_used") <= after + ONE_ARRAY,
+                  "%lu bytes in use, %lu with one receive each", after, counter(&c, "arena_used"));
+        }
+        OK(MPI_Irecv(NULL, 0, MPI_INT, (test_rank + 1) % test_size, 0, comm[i % COMMS],
+                     &request[i]));
     }
     CHECK(counter(&c, "arena_used") >= after + COMMS * 64ul, "%lu bytes in use, %lu with receives",
           after, counter(&c, "arena_used"));
     test_barrier();
-    for (int i = 0; i < COMMS; ++i) {
-        OK(MPI_Send(NULL, 0, MPI_INT, (test_rank + test_size - 1) % test_size, 0, comm[i]));
+    for (int i = 0; i < COMMS * EACH; ++i) {
+        OK(MPI_Send(NULL, 0, MPI_INT, (test_rank + test_size - 1) % test_size, 0, comm[i % COMMS]));
     }
-    OK(MPI_Waitall(COMMS, request, MPI_STATUSES_IGNORE));
+    OK(MPI_Waitall(COMMS * EACH, request, MPI_STATUSES_IGNORE));
+    CHECK(counter(&c, "arena_used") <= after + ONE_ARRAY, "%lu bytes in use before, %lu after all",
+          after, counter(&c, "arena_used"));
     for (int i = 0; i < COMMS; ++i) {
         OK(MPI_Comm_free(&comm[i]));
     }

@@ -405,7 +405,8 @@ static void test_no_memory_for_long(void **state)
                 assert_int_equal(0, llamatch_engine_verify(&f.engine));
             }
         }
-        assert_in_range(refused, 20, POSTS / 3);
+        /* Few: what an index gives back is used for entries. */
+        assert_in_range(refused, 1, POSTS / 3);
         for (int i = 0; i < POSTS; ++i) {
             if (there[i]) {
                 assert_ptr_equal(ITEM(i), match(&f, (i % 4 + 3) % 4, i));
@@ -586,12 +587,11 @@ static void test_memory(void **state)
             }
         }
         assert_int_equal(0, f.engine.num_unexpected);
-        /* An empty hash is still there for each queue: blocks of three sizes of nodes. */
+        /* An empty hash is still there for each queue. */
+        assert_true(LLAMATCH_HASH == kind || 0 == llamatch_pool_used_bytes(f.pool));
         assert_in_range(llamatch_pool_bytes(f.pool), 0,
-                        2 * llamatch_pool_used_bytes(f.pool)
-                            + ((LLAMATCH_HASH == kind) ? 3 : 1) * LLAMATCH_POOL_BLOCK);
-        assert_in_range(llamatch_pool_bytes(f.pool), 0,
-                        ((LLAMATCH_HASH == kind) ? 8 : 4) * LLAMATCH_POOL_BLOCK);
+                        LLAMATCH_POOL_FLOOR
+                            + ((LLAMATCH_HASH == kind) ? 2 * LLAMATCH_POOL_BLOCK : 0));
         assert_true(LLAMATCH_HASH == kind || 0 == llamatch_engine_num_indexed(&f.engine));
         end(&f);
     }

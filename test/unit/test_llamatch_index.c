@@ -443,7 +443,7 @@ static void test_no_memory(void **state)
 
     (void) state;
     do {
-        bool lost[3001] = {false};
+        bool lost[6001] = {false};
 
         begin(&f, 4);
         f.alloc.fail_at = n;
@@ -455,7 +455,7 @@ static void test_no_memory(void **state)
             assert_null(f.queue.index);
         }
         check(&f);
-        for (int i = 500; i < 3000; ++i) {
+        for (int i = 500; i < 6000; ++i) {
             bool indexed = NULL != f.queue.index;
 
             lost[i] = !try_append(&f, i, i);
@@ -468,7 +468,7 @@ static void test_no_memory(void **state)
             }
         }
         check(&f);
-        for (int i = 2999; i >= 0; --i) {
+        for (int i = 5999; i >= 0; --i) {
             assert_ptr_equal((lost[i] || (500 <= i && 0 == i % 5)) ? NULL : ITEM(i),
                              take_first(&f, i));
         }

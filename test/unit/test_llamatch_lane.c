@@ -45,39 +45,55 @@ static void test_short(void **state)
     end(&f);
 }
 
-/* Few entries for each of many peers are in small arrays; more of them go to a large one. */
-static void test_small_arrays(void **state)
+/* Two entries for each of many peers need no memory of the arena, some more a small array, and more
+ * of them a large one; without memory nothing changes. */
+static void test_sizes_of_arrays(void **state)
 {
-    enum { PER_PEER = LLAMATCH_SMALL_ENTRIES };
     fixture_t f;
     const llamatch_lane_t *lane = &f.peers[3].posted;
-    size_t before, moved = num_moved;
+    size_t moved = num_moved;
+    int i = 0;
 
     (void) state;
     begin(&f, LLAMATCH_ENTRIES_DEFAULT, LLAMATCH_AUTO, LLAMATCH_SHORT_MAX);
-    for (int i = 0; i < NUM_PEERS * PER_PEER; ++i) {
+    for (; i < NUM_PEERS * LLAMATCH_OWN_ENTRIES; ++i) {
         post(&f, i % NUM_PEERS, i, i);
     }
-    before = llamatch_pool_used_bytes(f.pool);
-    assert_in_range(before, 1, NUM_PEERS * 192);
+    assert_int_equal(0, llamatch_pool_used_bytes(f.pool));
+    assert_int_equal(0, llamatch_engine_verify(&f.engine));
+    for (int larger = 0; larger < 2; ++larger) {
+        uint32_t before = llamatch_lane_count(lane);
+
+        f.alloc.fail_at = f.alloc.requests + 1;
+        assert_int_equal(
+            LLAMATCH_ERR_NO_MEMORY,
+            llamatch_engine_post(&f.engine, &f.peers[3], 1000, ITEM(1000), &things[1000].place));
+        f.alloc.fail_at = 0;
+        assert_int_equal(before, llamatch_lane_count(lane));
+        assert_int_equal(0, llamatch_engine_verify(&f.engine));
+        for (; i < NUM_PEERS * LLAMATCH_SMALL_ENTRIES; ++i) {
+            post(&f, i % NUM_PEERS, i, i);
+        }
+        assert_int_equal(NUM_PEERS * 192, llamatch_pool_used_bytes(f.pool));
+        assert_int_equal(0, llamatch_engine_verify(&f.engine));
+    }
     assert_int_equal(moved, num_moved);
-    assert_int_equal(0, llamatch_engine_verify(&f.engine));
-    /* Without memory for a large one nothing changes. */
-    f.alloc.fail_at = f.alloc.requests + 1;
-    assert_int_equal(LLAMATCH_ERR_NO_MEMORY, llamatch_engine_post(&f.engine, &f.peers[3], 1000,
-                                                                  ITEM(1000), &things[1000].place));
-    f.alloc.fail_at = 0;
-    assert_int_equal(PER_PEER, llamatch_lane_count(lane));
-    assert_int_equal(0, llamatch_engine_verify(&f.engine));
     post(&f, 3, 1000, 1000);
     assert_true(llamatch_lane_is_short(lane));
     assert_int_equal(LLAMATCH_SHORT_MAX, lane->room);
-    assert_int_equal(moved + PER_PEER, num_moved);
+    assert_int_equal(moved + LLAMATCH_SMALL_ENTRIES, num_moved);
     assert_int_equal(0, llamatch_engine_verify(&f.engine));
     /* The place of each is known, also of those that have moved. */
     assert_int_equal(LLAMATCH_OK, cancel(&f, 3, 3 + NUM_PEERS));
     assert_ptr_equal(ITEM(3), match(&f, 3, 3));
     assert_ptr_equal(ITEM(1000), match(&f, 3, 1000));
+    /* What is empty has given its array back. */
+    for (i = 0; i < NUM_PEERS * LLAMATCH_SMALL_ENTRIES; ++i) {
+        if (3 != i && 3 + NUM_PEERS != i) {
+            assert_ptr_equal(ITEM(i), match(&f, i % NUM_PEERS, i));
+        }
+    }
+    assert_int_equal(0, llamatch_pool_used_bytes(f.pool));
     end(&f);
 }
 
@@ -183,7 +199,7 @@ static void test_short_to_long(void **state)
 }
 
 /* A lane that is full and has more than half of its entries is not short any more, and is again
- * when a quarter of an array is left, not before; its array stays when it is empty. */
+ * when a quarter of an array is left, not before; it gives it back when it is empty. */
 static void test_short_again(void **state)
 {
     enum { ENTRIES = 128, FEW = ENTRIES / 4 };
@@ -207,8 +223,7 @@ static void test_short_again(void **state)
         assert_ptr_equal(ITEM(i), receive(&f, 0, i));
     }
     assert_true(llamatch_lane_is_short(lane));
-    assert_non_null(lane->queue.head);
-    /* A walk needs the queue for a moment. */
+    assert_int_equal(0, llamatch_pool_used_bytes(f.pool));
     arrive(&f, 0, -2, 0);
     assert_int_equal(0, llamatch_engine_walk_unexpected(&f.engine, user_tags, &visited));
     assert_int_equal(1, visited);
@@ -738,7 +753,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_short),
-        cmocka_unit_test(test_small_arrays),
+        cmocka_unit_test(test_sizes_of_arrays),
         cmocka_unit_test(test_short_for_ever),
         cmocka_unit_test(test_receives),
         cmocka_unit_test(test_short_to_long),

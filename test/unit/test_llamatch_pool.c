@@ -2,8 +2,8 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-/* llamatch_pool: alignment, classes, memory that goes back, pinning, failure of the allocator, a
- * model with random operations, and several threads. */
+/* llamatch_pool: alignment, classes, mappings, memory that stays and memory that goes back,
+ * pinning, failure of the allocator, a model with random operations, and several threads. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -126,7 +126,7 @@ static void shuffle(void **nodes, size_t n, uint64_t *random)
     }
 }
 
-/* The promise about memory: after a drain at most 2 x live + one block. */
+/* The promise about memory: what was needed once does not stay. */
 static void drain(const llamatch_allocator_t *allocator, size_t n, int order)
 {
     void **nodes = malloc(n * sizeof(*nodes));
@@ -154,14 +154,14 @@ static void drain(const llamatch_allocator_t *allocator, size_t n, int order)
     }
     for (size_t i = 0; i < n; ++i) {
         llamatch_pool_put(c, nodes[i]);
-        /* In the order of getting or its reverse it holds all the way (but for the block that is
-           half gone); in random order many blocks have a few nodes left, until the end. */
+        /* In the order of getting or its reverse it holds all the way; in random order many blocks
+           have a few nodes left, until the end. */
         if (2 != order && 0 == i % (n / 100)) {
             assert_true(llamatch_pool_bytes(pool)
-                        <= 2 * llamatch_pool_used_bytes(pool) + 2 * LLAMATCH_POOL_BLOCK);
+                        <= llamatch_pool_used_bytes(pool) * 51 / 50 + LLAMATCH_POOL_FLOOR);
         }
     }
-    assert_true(llamatch_pool_bytes(pool) <= LLAMATCH_POOL_BLOCK);
+    assert_true(llamatch_pool_bytes(pool) <= LLAMATCH_POOL_FLOOR);
     assert_int_equal(0, llamatch_pool_verify(pool));
     llamatch_pool_destroy(pool);
     free(nodes);
@@ -180,33 +180,150 @@ static void test_drain(void **state)
     drain(NULL, 1000000, 2); /* with pages of the system */
 }
 
-/* A table that comes and goes maps a block once in a while only. */
-static void test_bursts_map_little(void **state)
+/* Take some nodes, and give them back. */
+static void one_round(llamatch_pool_class_t *c, void **nodes, size_t n)
 {
-    enum { ROUNDS = 1000 };
+    for (size_t i = 0; i < n; ++i) {
+        nodes[i] = get(c);
+    }
+    for (size_t i = 0; i < n; ++i) {
+        llamatch_pool_put(c, nodes[i]);
+    }
+}
+
+/* What every round needs is mapped in the first two of them, and stays, also when others come in
+ * between; with some nodes in use all the time as well. When the rounds become small it goes. */
+static void test_rounds(void **state)
+{
+    enum { MOST = 20000, ROUNDS = 200 };
+    static void *nodes[MOST];
+    static const size_t sizes[] = {512, 1024, 4096, MOST};
+
+    (void) state;
+    for (size_t s = 0; s < 2 * sizeof(sizes) / sizeof(sizes[0]); ++s) {
+        size_t n = sizes[s / 2], before, most, requests = 0;
+        fixture_t f;
+        llamatch_pool_class_t *c, *other;
+        void *held[MOST / 4];
+
+        begin(&f);
+        c = class_of(&f, 192, 64);
+        other = class_of(&f, 2624, 576);
+        for (size_t i = 0; i < n / 4; ++i) {
+            held[i] = (0 == s % 2) ? NULL : get(other);
+        }
+        before = f.alloc.requests;
+        for (int round = 0; round < ROUNDS; ++round) {
+            if (ROUNDS / 2 == round) {
+                requests = f.alloc.requests;
+                /* with nodes in use, a round is seen only after several */
+                assert_true(1 == s % 2
+                            || requests
+                                   <= before + 8 + 2 * (n * 192 / (LLAMATCH_POOL_BLOCK - 256)));
+            }
+            one_round(c, nodes, n);
+            one_round(other, nodes, 3);
+            assert_int_equal(0, llamatch_pool_verify(f.pool));
+        }
+        assert_int_equal(requests, f.alloc.requests);
+        most = llamatch_pool_bytes(f.pool);
+        assert_true(most >= n * 192);
+        for (size_t i = 0; i < n / 4; ++i) {
+            llamatch_pool_put(other, held[i]);
+        }
+        /* Some rounds later. Each has one MiB that comes back. */
+        for (size_t i = 0; i < (LLAMATCH_POOL_ROUNDS + 2) * (LLAMATCH_POOL_ROUND / 192 + most);
+             ++i) {
+            llamatch_pool_put(c, get(c));
+            if (llamatch_pool_bytes(f.pool) <= LLAMATCH_POOL_FLOOR
+                && i > LLAMATCH_POOL_ROUND / 192) {
+                break;
+            }
+        }
+        assert_true(llamatch_pool_bytes(f.pool) <= LLAMATCH_POOL_FLOOR);
+        end(&f);
+    }
+}
+
+/* Another size of nodes takes over what one has left. */
+static void test_classes_share(void **state)
+{
+    static void *nodes[3 * LLAMATCH_POOL_BLOCK / LLAMATCH_LINE];
     fixture_t f;
-    llamatch_pool_class_t *nodes, *table;
-    void *kept;
 
     (void) state;
     begin(&f);
-    nodes = class_of(&f, 384, 128);
-    table = class_of(&f, 8192, 8192);
-    kept = get(nodes);
-    for (int round = 0; round < ROUNDS; ++round) {
-        void *node = get(nodes), *t = get(table);
+    one_round(class_of(&f, 192, 64), nodes, 1024);
+    for (size_t bytes = 64; bytes <= 4096; bytes *= 2) {
+        size_t requests = f.alloc.requests;
 
-        llamatch_pool_put(table, t);
-        llamatch_pool_put(nodes, node);
+        one_round(class_of(&f, bytes, 64), nodes, 3 * LLAMATCH_POOL_BLOCK / bytes - 10);
+        assert_int_equal(requests, f.alloc.requests);
         assert_int_equal(0, llamatch_pool_verify(f.pool));
     }
-    assert_true(f.alloc.requests < 10 + 2 * ROUNDS / LLAMATCH_POOL_PATIENCE);
-    /* And when the table is no longer wanted, its block goes. */
-    for (int i = 0; i < LLAMATCH_POOL_PATIENCE; ++i) {
-        llamatch_pool_put(nodes, get(nodes));
+    end(&f);
+}
+
+#if defined(__linux__)
+/* Mappings of this process, as the system counts them. */
+static size_t num_mappings(void)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    size_t lines = 0;
+    int c;
+
+    assert_non_null(maps);
+    while (EOF != (c = fgetc(maps))) {
+        lines += '\n' == c;
     }
-    assert_int_equal(LLAMATCH_POOL_BLOCK, llamatch_pool_bytes(f.pool));
-    llamatch_pool_put(nodes, kept);
+    (void) fclose(maps);
+    return lines;
+}
+
+/* Many blocks are few mappings, and nothing is mapped between them. */
+static void test_mappings(void **state)
+{
+    enum { BLOCKS = 1000 };
+    static char *nodes[BLOCKS];
+    size_t before = num_mappings(), beside = 0;
+    llamatch_pool_t *pool;
+    llamatch_pool_class_t *c, *table;
+
+    (void) state;
+    assert_int_equal(LLAMATCH_OK, llamatch_pool_create(NULL, &pool));
+    c = llamatch_pool_class(pool, LLAMATCH_POOL_BLOCK / 2 + 1, 64);
+    table = llamatch_pool_class(pool, 300000, 64);
+    for (int i = 0; i < BLOCKS; ++i) {
+        nodes[i] = get((0 == i % 100) ? table : c);
+        if (0 < i) {
+            size_t distance = (nodes[i] < nodes[i - 1]) ? (size_t) (nodes[i - 1] - nodes[i])
+                                                        : (size_t) (nodes[i] - nodes[i - 1]);
+
+            beside += LLAMATCH_POOL_BLOCK == distance;
+        }
+    }
+    assert_in_range(num_mappings(), before, before + BLOCKS / 10);
+    assert_true(beside >= BLOCKS * 9 / 10);
+    llamatch_pool_destroy(pool);
+    assert_in_range(num_mappings(), 0, before + 4);
+}
+#endif
+
+/* Without threads no mutex is taken: its state does not matter. */
+static void test_without_threads(void **state)
+{
+    static void *nodes[100];
+    bool threads = false;
+    fixture_t f;
+
+    (void) state;
+    begin(&f);
+    llamatch_pool_set_threads(f.pool, &threads);
+    one_round(class_of(&f, 192, 64), nodes, 100);
+    threads = true;
+    one_round(class_of(&f, 192, 64), nodes, 100);
+    llamatch_pool_pin(f.pool);
+    llamatch_pool_unpin(f.pool);
     end(&f);
 }
 
@@ -242,49 +359,6 @@ static void test_fullest_first(void **state)
     end(&f);
 }
 
-static void test_roomy(void **state)
-{
-    enum { N = 2000 };
-    fixture_t f;
-    llamatch_pool_class_t *c;
-    void *nodes[N];
-    size_t roomy = 0;
-
-    (void) state;
-    begin(&f);
-    c = class_of(&f, 384, 128);
-    assert_true(llamatch_pool_roomy(c));
-    llamatch_pool_pin(f.pool); /* what is in use is to say which queues have entries */
-    assert_false(llamatch_pool_roomy(c));
-    assert_false(llamatch_pool_roomy(class_of(&f, 512, 128)));
-    assert_int_equal(0, llamatch_pool_verify(f.pool));
-    llamatch_pool_unpin(f.pool);
-    assert_true(llamatch_pool_roomy(c));
-    for (size_t i = 0; i < N; ++i) {
-        nodes[i] = get(c);
-        roomy += llamatch_pool_roomy(c);
-    }
-    assert_true(llamatch_pool_bytes(f.pool) > LLAMATCH_POOL_ROOMY_BLOCKS * LLAMATCH_POOL_BLOCK);
-    assert_false(llamatch_pool_roomy(c));
-    /* It was so while the first block filled, and at most for the blocks that are allowed. */
-    assert_true(roomy >= c->capacity);
-    assert_true(roomy <= LLAMATCH_POOL_ROOMY_BLOCKS * c->capacity);
-    /* Queues that empty and keep their node when they may: what they keep is bounded. */
-    for (size_t i = 0; i < N; ++i) {
-        if (!llamatch_pool_roomy(c)) {
-            llamatch_pool_put(c, nodes[i]);
-            nodes[i] = NULL;
-        }
-    }
-    assert_true(llamatch_pool_roomy(c));
-    assert_true(llamatch_pool_bytes(f.pool)
-                <= 2 * llamatch_pool_used_bytes(f.pool) + LLAMATCH_POOL_BLOCK);
-    for (size_t i = 0; i < N; ++i) {
-        llamatch_pool_put(c, nodes[i]);
-    }
-    end(&f);
-}
-
 static void test_pin(void **state)
 {
     enum { N = 1000 };
@@ -298,21 +372,19 @@ static void test_pin(void **state)
     c = class_of(&f, 1000, 100);
     llamatch_pool_pin(f.pool);
     llamatch_pool_pin(f.pool);
-    for (int round = 0; round < 3; ++round) {
-        for (size_t i = 0; i < N; ++i) {
-            nodes[i] = get(c);
-        }
-        peak = llamatch_pool_bytes(f.pool);
-        for (size_t i = 0; i < N; ++i) {
-            llamatch_pool_put(c, nodes[i]);
-        }
-        assert_int_equal(peak, llamatch_pool_bytes(f.pool));
-        assert_int_equal(0, llamatch_pool_verify(f.pool));
+    for (size_t i = 0; i < N; ++i) {
+        nodes[i] = get(c);
     }
+    peak = llamatch_pool_bytes(f.pool);
+    for (size_t i = 0; i < N; ++i) {
+        llamatch_pool_put(c, nodes[i]);
+    }
+    assert_int_equal(peak, llamatch_pool_bytes(f.pool));
+    assert_int_equal(0, llamatch_pool_verify(f.pool));
     llamatch_pool_unpin(f.pool);
     assert_int_equal(peak, llamatch_pool_bytes(f.pool));
     llamatch_pool_unpin(f.pool);
-    assert_int_equal(LLAMATCH_POOL_BLOCK, llamatch_pool_bytes(f.pool));
+    assert_int_equal(LLAMATCH_POOL_FLOOR, llamatch_pool_bytes(f.pool));
     end(&f);
 }
 
@@ -544,12 +616,9 @@ static void test_threads(void **state)
         }
         llamatch_pool_put(kept_class, kept);
         assert_int_equal(0, llamatch_pool_used_bytes(pool));
-        for (int i = 0; i < LLAMATCH_POOL_PATIENCE; ++i) { /* perhaps it ended with mapping */
-            llamatch_pool_class_t *c = llamatch_pool_class(pool, 64, 64);
-
-            llamatch_pool_put(c, get(c));
+        while (LLAMATCH_POOL_FLOOR < llamatch_pool_bytes(pool)) { /* it goes after some rounds */
+            llamatch_pool_put(kept_class, get(kept_class));
         }
-        assert_true(llamatch_pool_bytes(pool) <= LLAMATCH_POOL_BLOCK);
         assert_int_equal(0, llamatch_pool_verify(pool));
         llamatch_pool_destroy(pool);
     }
@@ -558,11 +627,20 @@ static void test_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_classes),       cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_drain),         cmocka_unit_test(test_bursts_map_little),
-        cmocka_unit_test(test_fullest_first), cmocka_unit_test(test_roomy),
-        cmocka_unit_test(test_pin),           cmocka_unit_test(test_touch_counts),
-        cmocka_unit_test(test_no_memory),     cmocka_unit_test(test_random_operations),
+        cmocka_unit_test(test_classes),
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_drain),
+        cmocka_unit_test(test_rounds),
+        cmocka_unit_test(test_classes_share),
+#if defined(__linux__)
+        cmocka_unit_test(test_mappings),
+#endif
+        cmocka_unit_test(test_without_threads),
+        cmocka_unit_test(test_fullest_first),
+        cmocka_unit_test(test_pin),
+        cmocka_unit_test(test_touch_counts),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_random_operations),
         cmocka_unit_test(test_threads),
     };
 
