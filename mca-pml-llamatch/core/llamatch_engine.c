@@ -195,9 +195,9 @@ static inline void heed(llamatch_engine_t *engine, const llamatch_peer_t *peer)
 }
 
 /* An entry was appended: does the queue have an index, or want one? */
-static void appended(llamatch_engine_t *engine, llamatch_queue_t *queue,
-                     const llamatch_shape_t *shape, llamatch_counts_t *counts, int32_t tag,
-                     llamatch_pos_t pos)
+static inline void appended(llamatch_engine_t *engine, llamatch_queue_t *queue,
+                            const llamatch_shape_t *shape, llamatch_counts_t *counts, int32_t tag,
+                            llamatch_pos_t pos)
 {
     if (NULL != queue->index) {
         llamatch_index_add(&engine->indexing, queue, shape, tag, pos);
@@ -208,8 +208,15 @@ static void appended(llamatch_engine_t *engine, llamatch_queue_t *queue,
     }
 }
 
-int llamatch_engine_post_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
-                              void *item, uint64_t *place)
+/* Is a lane long, without an index or a reason to get one, and with room in its last array? */
+static inline bool has_room(const llamatch_lane_t *lane, const llamatch_shape_t *shape)
+{
+    return 0 != lane->queue.count && NULL == lane->queue.index && UINT32_MAX != lane->queue.effort
+           && lane->queue.tail->end < shape->entries;
+}
+
+APART static int post_any(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag, void *item,
+                          uint64_t *place)
 {
     const llamatch_shape_t *shape = &engine->posted_shape;
     llamatch_lane_t *lane = (NULL != peer) ? &peer->posted : &engine->wild;
@@ -228,6 +235,22 @@ int llamatch_engine_post_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, 
     if (!llamatch_lane_is_short(lane)) {
         appended(engine, &lane->queue, shape, &engine->posted, tag, pos);
     }
+    return LLAMATCH_OK;
+}
+
+int llamatch_engine_post_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
+                              void *item, uint64_t *place)
+{
+    const llamatch_shape_t *shape = &engine->posted_shape;
+    llamatch_lane_t *lane = (NULL != peer) ? &peer->posted : &engine->wild;
+
+    if (!has_room(lane, shape)) {
+        return post_any(engine, peer, tag, item, place);
+    }
+    (void) llamatch_queue_push(&lane->queue, shape, tag, engine->next_post, item);
+    *place = (uintptr_t) llamatch_node_tags(shape, lane->queue.tail);
+    ++engine->next_post;
+    llamatch_lengthen(&engine->num_posted, &engine->most_posted);
     return LLAMATCH_OK;
 }
 
@@ -456,6 +479,60 @@ static int first_of_both(llamatch_engine_t *engine, llamatch_lane_t *const lanes
     return here;
 }
 
+/* The first entry of a queue that has any. */
+static inline llamatch_pos_t first_of_queue(const llamatch_queue_t *queue)
+{
+    llamatch_pos_t pos = {queue->head, 0};
+
+    while (0 == pos.node->bits[pos.index]) {
+        ++pos.index;
+    }
+    pos.index = pos.index * 64 + (uint32_t) __builtin_ctzll(pos.node->bits[pos.index]);
+    return pos;
+}
+
+/* The first entry of a lane that has any and no index. */
+static inline llamatch_found_t first_entry(const llamatch_lane_t *lane,
+                                           const llamatch_shape_t *shape, int32_t *tag)
+{
+    llamatch_found_t found;
+
+    if (llamatch_lane_is_short(lane)) {
+        found.pos = (llamatch_pos_t){NULL, llamatch_lane_first(lane)};
+        found.slot = &lane->slots[found.pos.index];
+        *tag = lane->tags[found.pos.index];
+    } else {
+        found = found_at(shape, first_of_queue(&lane->queue));
+        *tag = llamatch_node_tags(shape, found.pos.node)[found.pos.index];
+    }
+    return found;
+}
+
+/* Of two lanes without index, the first entry of the one that begins before the other; or that of
+ * the other, if there is but one before it, which waits for something rare. @return NULL when none
+ * of the two matches, and more have to be looked at */
+static inline void *match_front(llamatch_engine_t *engine, llamatch_lane_t *const lanes[2],
+                                int32_t tag)
+{
+    const llamatch_shape_t *shape = &engine->posted_shape;
+    llamatch_key_t key = llamatch_key_of_message(tag);
+    int32_t tags[2];
+    llamatch_found_t first[2] = {first_entry(lanes[0], shape, &tags[0]),
+                                 first_entry(lanes[1], shape, &tags[1])};
+    int older = first[1].slot->seq < first[0].slot->seq, from;
+
+    if (llamatch_key_accepts(key, tags[older])) {
+        from = older;
+    } else if (1 == llamatch_lane_count(lanes[older]) && llamatch_key_accepts(key, tags[!older])) {
+        from = !older;
+        count_depth(&engine->posted, 2);
+    } else {
+        return NULL;
+    }
+    --engine->num_posted;
+    return take_out(engine, lanes[from], shape, &engine->posted, &first[from]);
+}
+
 /* Match with one lane or two, of which one is long. */
 APART static void *match_long(llamatch_engine_t *engine, llamatch_lane_t *const lanes[2],
                               int32_t tag)
@@ -467,6 +544,12 @@ APART static void *match_long(llamatch_engine_t *engine, llamatch_lane_t *const 
     void *item = NULL;
 
     if (0 != lanes[!from]->live) {
+        if (NULL == lanes[0]->queue.index && NULL == lanes[1]->queue.index) {
+            item = match_front(engine, lanes, tag);
+            if (NULL != item) {
+                return item;
+            }
+        }
         from = first_of_both(engine, lanes, tag, &found, examined);
     } else {
         found = first_posted(engine, lanes[from], tag, UINT64_MAX, &examined[from]);
@@ -483,37 +566,45 @@ APART static void *match_long(llamatch_engine_t *engine, llamatch_lane_t *const 
     return item;
 }
 
-static inline uint64_t first_seq(const llamatch_lane_t *lane)
+/* The end of a search in a short lane: take what was found, if anything was. */
+static inline void *take_short(llamatch_lane_t *lane, const llamatch_shape_t *shape,
+                               llamatch_counts_t *counts, uint32_t *length, uint32_t index,
+                               uint32_t depth)
 {
-    return lane->slots[llamatch_lane_first(lane)].seq;
-}
-
-void *llamatch_engine_match_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag)
-{
-    llamatch_lane_t *const lanes[2] = {&peer->posted, &engine->wild};
-    llamatch_lane_t *lane = lanes[0], *other = NULL;
-    llamatch_key_t key = llamatch_key_of_message(tag);
-    uint32_t index, depth;
     void *item;
 
-    /* Of two lanes the one with the oldest entry first: what is not newer than the match there need
-     * not be looked for in the other. */
-    if (0 == lanes[0]->live) {
-        lane = lanes[1];
-    } else if (0 != lanes[1]->live) {
-        if (!llamatch_lane_is_short(lanes[0]) || !llamatch_lane_is_short(lanes[1])) {
-            return match_long(engine, lanes, tag);
-        }
-        lane = lanes[first_seq(lanes[1]) < first_seq(lanes[0])];
-        other = (lane == lanes[0]) ? lanes[1] : lanes[0];
+    count_depth(counts, depth);
+    if (LLAMATCH_SHORT_MAX == index) {
+        ++counts->searches;
+        return NULL;
     }
-    if (!llamatch_lane_is_short(lane)) {
-        return match_long(engine, lanes, tag);
-    }
-    index = llamatch_lane_find(lane, key);
-    depth = llamatch_lane_depth(lane, index);
-    if (NULL != other
-        && (LLAMATCH_SHORT_MAX == index || first_seq(other) < lane->slots[index].seq)) {
+    item = lane->slots[index].item;
+    --*length;
+    llamatch_lane_take(lane, shape, index);
+    return item;
+}
+
+/* Match with one short lane. */
+static inline void *match_short(llamatch_engine_t *engine, llamatch_lane_t *lane, int32_t tag)
+{
+    uint32_t index = llamatch_lane_find(lane, llamatch_key_of_message(tag));
+
+    return take_short(lane, &engine->posted_shape, &engine->posted, &engine->num_posted, index,
+                      llamatch_lane_depth(lane, index));
+}
+
+/* Match with two short lanes. */
+APART static void *match_both(llamatch_engine_t *engine, llamatch_lane_t *const lanes[2],
+                              int32_t tag)
+{
+    /* The one with the oldest entry first: what is newer than the match there need not be looked
+     * for in the other. */
+    bool wild_first = llamatch_lane_first_seq(lanes[1]) < llamatch_lane_first_seq(lanes[0]);
+    llamatch_lane_t *lane = lanes[wild_first], *other = lanes[!wild_first];
+    llamatch_key_t key = llamatch_key_of_message(tag);
+    uint32_t index = llamatch_lane_find(lane, key), depth = llamatch_lane_depth(lane, index);
+
+    if (LLAMATCH_SHORT_MAX == index || llamatch_lane_first_seq(other) < lane->slots[index].seq) {
         uint32_t in_other = llamatch_lane_find(other, key);
 
         depth += llamatch_lane_depth(other, in_other);
@@ -524,15 +615,56 @@ void *llamatch_engine_match_slow(llamatch_engine_t *engine, llamatch_peer_t *pee
             index = in_other;
         }
     }
-    count_depth(&engine->posted, depth);
-    if (LLAMATCH_SHORT_MAX == index) {
-        ++engine->posted.searches;
-        return NULL;
+    return take_short(lane, &engine->posted_shape, &engine->posted, &engine->num_posted, index,
+                      depth);
+}
+
+void *llamatch_engine_match_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag)
+{
+    const llamatch_shape_t *shape = &engine->posted_shape;
+    llamatch_lane_t *const lanes[2] = {&peer->posted, &engine->wild};
+    llamatch_key_t key = llamatch_key_of_message(tag);
+    llamatch_lane_t *lane = (0 != lanes[0]->live) ? lanes[0] : lanes[1], *other = lanes[1];
+
+    if (lane == other || 0 == other->live) {
+        if (llamatch_lane_is_short(lane)) {
+            return match_short(engine, lane, tag);
+        }
+        if (NULL == lane->queue.index) {
+            llamatch_pos_t pos = first_of_queue(&lane->queue);
+
+            if (llamatch_key_accepts(key, llamatch_node_tags(shape, pos.node)[pos.index])) {
+                void *item = llamatch_node_slots(shape, pos.node)[pos.index].item;
+
+                --engine->num_posted;
+                take_long(engine, lane, shape, &engine->posted, pos);
+                return item;
+            }
+        }
+    } else if (llamatch_lane_is_short(lane) && llamatch_lane_is_short(other)) {
+        return match_both(engine, lanes, tag);
     }
-    item = lane->slots[index].item;
-    --engine->num_posted;
-    llamatch_lane_take(lane, &engine->posted_shape, index);
-    return item;
+    return match_long(engine, lanes, tag);
+}
+
+/* @return false when it is not there */
+APART static bool cancel_long(llamatch_engine_t *engine, llamatch_lane_t *lane, uint64_t place,
+                              const void *item)
+{
+    const llamatch_shape_t *shape = &engine->posted_shape;
+    llamatch_pos_t pos = llamatch_lane_find_item(shape, place, item);
+
+    if (NULL == pos.node) {
+        return false;
+    }
+    if (NULL == lane->queue.index) {
+        take_long(engine, lane, shape, &engine->posted, pos);
+    } else {
+        llamatch_index_cancel(&engine->indexing, &lane->queue, shape, pos);
+        engine->posted.dropped += (NULL == lane->queue.index);
+        llamatch_lane_changed(lane, shape);
+    }
+    return true;
 }
 
 int llamatch_engine_cancel(llamatch_engine_t *engine, llamatch_peer_t *peer, void *item,
@@ -540,28 +672,27 @@ int llamatch_engine_cancel(llamatch_engine_t *engine, llamatch_peer_t *peer, voi
 {
     llamatch_lane_t *lane = (NULL != peer) ? &peer->posted : &engine->wild;
     const llamatch_shape_t *shape = &engine->posted_shape;
-    llamatch_found_t found = {NULL, {NULL, 0}};
 
-    if (0 != place) {
-        found = llamatch_lane_find_item(lane, shape, place, item);
-    }
-    if (NULL == found.slot) {
+    if (0 == place) {
         return LLAMATCH_NOT_FOUND;
     }
-    if (NULL == lane->queue.index) {
-        (void) take_out(engine, lane, shape, &engine->posted, &found);
-    } else {
-        llamatch_index_cancel(&engine->indexing, &lane->queue, shape, found.pos);
-        engine->posted.dropped += (NULL == lane->queue.index);
-        llamatch_lane_changed(lane, shape);
+    if (llamatch_lane_is_short(lane)) {
+        uint32_t index = llamatch_lane_index_of(lane, item);
+
+        if (LLAMATCH_SHORT_MAX == index) {
+            return LLAMATCH_NOT_FOUND;
+        }
+        llamatch_lane_take(lane, shape, index);
+    } else if (!cancel_long(engine, lane, place, item)) {
+        return LLAMATCH_NOT_FOUND;
     }
     --engine->num_posted;
     ++engine->posted.removed;
     return LLAMATCH_OK;
 }
 
-int llamatch_engine_arrive_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
-                                void *item)
+APART static int arrive_any(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
+                            void *item)
 {
     const llamatch_shape_t *shape = &engine->unexpected_shape;
     llamatch_lane_t *lane = &peer->unexpected;
@@ -584,6 +715,21 @@ int llamatch_engine_arrive_slow(llamatch_engine_t *engine, llamatch_peer_t *peer
     if (!llamatch_lane_is_short(lane)) {
         appended(engine, &lane->queue, shape, &engine->unexpected, tag, pos);
     }
+    return LLAMATCH_OK;
+}
+
+int llamatch_engine_arrive_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
+                                void *item)
+{
+    llamatch_lane_t *lane = &peer->unexpected;
+
+    if (LLAMATCH_ANY_TAG == tag || !has_room(lane, &engine->unexpected_shape)) {
+        return arrive_any(engine, peer, tag, item);
+    }
+    (void) llamatch_queue_push(&lane->queue, &engine->unexpected_shape, tag, engine->next_arrival,
+                               item);
+    ++engine->next_arrival;
+    llamatch_lengthen(&engine->num_unexpected, &engine->most_unexpected);
     return LLAMATCH_OK;
 }
 
@@ -650,10 +796,24 @@ llamatch_message_t llamatch_engine_probe(llamatch_engine_t *engine, llamatch_pee
 {
     llamatch_message_t message = {NULL, peer};
 
-    if (llamatch_engine_has_messages(engine, peer)) {
+    if (!llamatch_engine_has_messages(engine, peer)) {
+        return message;
+    }
+    ++engine->unexpected.searches;
+    if (NULL == peer && engine->ring == engine->ring->ring_next) {
+        message.peer = engine->ring;
+    }
+    if (NULL != message.peer && llamatch_lane_is_short(&message.peer->unexpected)) {
+        const llamatch_lane_t *lane = &message.peer->unexpected;
+        uint32_t index = llamatch_lane_find(lane, llamatch_key_of_receive(tag));
+
+        count_depth(&engine->unexpected, llamatch_lane_depth(lane, index));
+        if (LLAMATCH_SHORT_MAX != index) {
+            message.item = lane->slots[index].item;
+        }
+    } else {
         llamatch_found_t found = search(engine, &message.peer, tag);
 
-        ++engine->unexpected.searches;
         if (NULL != found.slot) {
             message.item = found.slot->item;
         }
@@ -661,12 +821,12 @@ llamatch_message_t llamatch_engine_probe(llamatch_engine_t *engine, llamatch_pee
     return message;
 }
 
-llamatch_message_t llamatch_engine_receive_slow(llamatch_engine_t *engine, llamatch_peer_t *peer,
-                                                int32_t tag)
+/* Receive from any source, or from a peer whose first message it is not. */
+APART static llamatch_message_t receive_long(llamatch_engine_t *engine, llamatch_peer_t *peer,
+                                             int32_t tag)
 {
     llamatch_message_t message = {NULL, peer};
     llamatch_found_t found = search(engine, &message.peer, tag);
-
     if (NULL == found.slot) {
         ++engine->unexpected.searches;
         return message;
@@ -685,6 +845,34 @@ llamatch_message_t llamatch_engine_receive_slow(llamatch_engine_t *engine, llama
         ring_insert(engine, message.peer);
     }
     return message;
+}
+
+llamatch_message_t llamatch_engine_receive_slow(llamatch_engine_t *engine, llamatch_peer_t *peer,
+                                                int32_t tag)
+{
+    const llamatch_shape_t *shape = &engine->unexpected_shape;
+    llamatch_message_t message = {NULL, peer};
+    llamatch_key_t key = llamatch_key_of_receive(tag);
+
+    if (NULL != peer && llamatch_lane_is_short(&peer->unexpected)) {
+        llamatch_lane_t *lane = &peer->unexpected;
+        uint32_t index = llamatch_lane_find(lane, key);
+
+        message.item = take_short(lane, shape, &engine->unexpected, &engine->num_unexpected, index,
+                                  llamatch_lane_depth(lane, index));
+        return message;
+    }
+    if (NULL != peer && NULL == peer->unexpected.queue.index) {
+        llamatch_pos_t pos = first_of_queue(&peer->unexpected.queue);
+
+        if (llamatch_key_accepts(key, llamatch_node_tags(shape, pos.node)[pos.index])) {
+            message.item = llamatch_node_slots(shape, pos.node)[pos.index].item;
+            --engine->num_unexpected;
+            take_long(engine, &peer->unexpected, shape, &engine->unexpected, pos);
+            return message;
+        }
+    }
+    return receive_long(engine, peer, tag);
 }
 
 /* Visit one lane; its index, if any, is made anew. */
@@ -748,7 +936,12 @@ static void tell_stats(const llamatch_counts_t *counts, llamatch_stats_t *stats)
     stats->depth_sum = counts->depth_sum;
     stats->depth_max = counts->depth_max;
     memcpy(stats->depths, counts->depths, sizeof(stats->depths));
-    /* All other searches had depth 1, or found without looking that there is none. */
+    stats->depths[1] += counts->second;
+    stats->depth_sum += 2 * counts->second;
+    if (2 > stats->depth_max && 0 < counts->second) {
+        stats->depth_max = 2;
+    }
+    /* All other searches had depth 1. */
     stats->depths[0] = stats->searches;
     for (int i = 1; i < LLAMATCH_DEPTHS; ++i) {
         stats->depths[0] -= stats->depths[i];

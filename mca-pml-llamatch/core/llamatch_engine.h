@@ -113,6 +113,7 @@ typedef struct llamatch_counts {
     uint64_t depths[LLAMATCH_DEPTHS]; /**< searches by depth, from 2-3 on; the rest looked at one
                                          entry or none */
     uint64_t depth_sum;               /**< of the same searches */
+    uint64_t second;                  /**< further searches, which took the second entry */
     uint64_t depth_max;
     uint64_t indexed; /**< times that a queue got an index */
     uint64_t dropped; /**< times that an index was given up */
@@ -316,18 +317,34 @@ static inline int llamatch_engine_post(llamatch_engine_t *engine, llamatch_peer_
 static inline void *llamatch_engine_match(llamatch_engine_t *engine, llamatch_peer_t *peer,
                                           int32_t tag)
 {
-    llamatch_lane_t *lane = &peer->posted;
+    llamatch_lane_t *lane = &peer->posted, *other = &engine->wild;
     uint32_t first;
     void *item;
 
-    if (LLAMATCH_LIKELY(0 == engine->wild.live)) {
+    if (LLAMATCH_LIKELY(0 == other->live)) {
         if (0 == lane->live) {
             return NULL;
         }
     } else if (0 == lane->live) {
-        lane = &engine->wild;
-    } else {
+        lane = other;
+    } else if (!llamatch_lane_is_short(lane) || !llamatch_lane_is_short(other)) {
         return llamatch_engine_match_slow(engine, peer, tag);
+    } else {
+        if (llamatch_lane_first_seq(other) < llamatch_lane_first_seq(lane)) {
+            lane = other;
+            other = &peer->posted;
+        }
+        /* If one waits for something rare, the second of all is the first of the other lane. */
+        first = llamatch_lane_first(lane);
+        if (0 == (lane->live & (lane->live - 1))
+            && !llamatch_key_accepts(llamatch_key_of_message(tag), lane->tags[first])) {
+            first = llamatch_lane_first(other);
+            if (!llamatch_key_accepts(llamatch_key_of_message(tag), other->tags[first])) {
+                return llamatch_engine_match_slow(engine, peer, tag);
+            }
+            lane = other;
+            ++engine->posted.second;
+        }
     }
     first = llamatch_lane_first(lane);
     if (LLAMATCH_UNLIKELY(

@@ -27,55 +27,6 @@ static bool is_small(const llamatch_lane_t *lane)
     return llamatch_lane_is_short(lane) && NULL == lane->queue.head && lane->tags != lane->own_tags;
 }
 
-/* Which of four tags are one of two? 16 bits each, the first one the lowest. */
-static inline uint64_t in_four(const int32_t *tags, int32_t tag, int32_t other)
-{
-    uint64_t equal = 0;
-#if defined(__GNUC__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    typedef int32_t four_t __attribute__((vector_size(16)));
-    typedef int16_t half_t __attribute__((vector_size(8)));
-    four_t four;
-    half_t half;
-
-    memcpy(&four, tags, sizeof(four));
-    half = __builtin_convertvector((four == tag) | (four == other), half_t);
-    memcpy(&equal, &half, sizeof(equal));
-#else
-    for (int i = 0; i < 4; ++i) {
-        equal |= (uint64_t) ((tags[i] == tag) | (tags[i] == other)) << 16 * i;
-    }
-#endif
-    return equal;
-}
-
-uint32_t llamatch_lane_find_tag(const llamatch_lane_t *lane, int32_t tag, int32_t other,
-                                uint64_t live)
-{
-    for (uint32_t i = (uint32_t) __builtin_ctzll(live) / 4 * 4; i < 64 && 0 != live >> i; i += 4) {
-        uint64_t equal = in_four(lane->tags + i, tag, other);
-
-        for (; LLAMATCH_UNLIKELY(0 != equal);
-             equal &= ~((uint64_t) 0xffff << __builtin_ctzll(equal) / 16 * 16)) {
-            uint32_t index = i + (uint32_t) __builtin_ctzll(equal) / 16;
-
-            if (LLAMATCH_LIKELY(0 != (live >> index & 1))) { /* what is equal may be gone */
-                return index;
-            }
-        }
-    }
-    return LLAMATCH_SHORT_MAX;
-}
-
-uint32_t llamatch_lane_find_any(const llamatch_lane_t *lane, uint64_t live)
-{
-    for (; 0 != live; live &= live - 1) {
-        if (0 <= lane->tags[__builtin_ctzll(live)]) {
-            return (uint32_t) __builtin_ctzll(live);
-        }
-    }
-    return LLAMATCH_SHORT_MAX;
-}
-
 /* Use the queue's only node, which is empty, as the array of a short lane. */
 static void use_node(llamatch_lane_t *lane, const llamatch_shape_t *shape)
 {
@@ -218,33 +169,19 @@ void llamatch_lane_make_short(llamatch_lane_t *lane, const llamatch_shape_t *sha
     }
 }
 
-llamatch_found_t llamatch_lane_find_item(const llamatch_lane_t *lane, const llamatch_shape_t *shape,
-                                         uint64_t place, const void *item)
+llamatch_pos_t llamatch_lane_find_item(const llamatch_shape_t *shape, uint64_t place,
+                                       const void *item)
 {
-    llamatch_found_t found = {NULL, {NULL, 0}};
+    llamatch_node_t *node = (llamatch_node_t *) (uintptr_t) (place - shape->tags_offset);
+    llamatch_pos_t pos = {node, llamatch_node_next(node, 0)};
 
-    if (llamatch_lane_is_short(lane)) {
-        for (uint64_t live = lane->live; 0 != live; live &= live - 1) {
-            found.pos.index = (uint32_t) __builtin_ctzll(live);
-            if (item == lane->slots[found.pos.index].item) {
-                found.slot = &lane->slots[found.pos.index];
-                break;
-            }
-        }
-        return found;
+    while (pos.index < node->end && item != llamatch_node_slots(shape, node)[pos.index].item) {
+        pos.index = llamatch_node_next(node, pos.index + 1);
     }
-    found.pos.node = (llamatch_node_t *) (uintptr_t) (place - shape->tags_offset);
-    for (uint32_t i = llamatch_node_next(found.pos.node, 0); i < found.pos.node->end;
-         i = llamatch_node_next(found.pos.node, i + 1)) {
-        llamatch_slot_t *slot = &llamatch_node_slots(shape, found.pos.node)[i];
-
-        if (item == slot->item) {
-            found.slot = slot;
-            found.pos.index = i;
-            break;
-        }
+    if (pos.index >= node->end) {
+        pos.node = NULL;
     }
-    return found;
+    return pos;
 }
 
 size_t llamatch_lane_walk(llamatch_lane_t *lane, const llamatch_shape_t *shape,

@@ -46,6 +46,8 @@
 
 #include "llamatch_queue.h"
 
+#include <string.h>
+
 /** Entries of a short lane at most: the bits of a word. */
 #define LLAMATCH_SHORT_MAX 64
 
@@ -111,6 +113,11 @@ static inline uint32_t llamatch_lane_first(const llamatch_lane_t *lane)
     return (uint32_t) __builtin_ctzll(lane->live);
 }
 
+static inline uint64_t llamatch_lane_first_seq(const llamatch_lane_t *lane)
+{
+    return lane->slots[llamatch_lane_first(lane)].seq;
+}
+
 /** Append to a lane that is short and has room. @return whether it is and has */
 static inline bool llamatch_lane_push(llamatch_lane_t *lane, int32_t tag, uint64_t seq, void *item)
 {
@@ -143,11 +150,56 @@ static inline uint64_t llamatch_lane_place(const llamatch_lane_t *lane,
                                                      : llamatch_node_tags(shape, lane->queue.tail));
 }
 
-/** llamatch_lane_find for what is behind the first entry, those in live: with one of two tags, or
- * with any of the user's. */
-uint32_t llamatch_lane_find_tag(const llamatch_lane_t *lane, int32_t tag, int32_t other,
-                                uint64_t live);
-uint32_t llamatch_lane_find_any(const llamatch_lane_t *lane, uint64_t live);
+/** Which of four tags are one of two? 16 bits each, the first one the lowest. */
+static inline uint64_t llamatch_lane_four(const int32_t *tags, int32_t tag, int32_t other)
+{
+    uint64_t equal = 0;
+#if defined(__GNUC__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    typedef int32_t four_t __attribute__((vector_size(16)));
+    typedef int16_t half_t __attribute__((vector_size(8)));
+    four_t four;
+    half_t half;
+
+    memcpy(&four, tags, sizeof(four));
+    half = __builtin_convertvector((four == tag) | (four == other), half_t);
+    memcpy(&equal, &half, sizeof(equal));
+#else
+    for (int i = 0; i < 4; ++i) {
+        equal |= (uint64_t) ((tags[i] == tag) | (tags[i] == other)) << 16 * i;
+    }
+#endif
+    return equal;
+}
+
+/** llamatch_lane_find for what is behind the first entry, those in live: with one of two tags. */
+static inline uint32_t llamatch_lane_find_tag(const llamatch_lane_t *lane, int32_t tag,
+                                              int32_t other, uint64_t live)
+{
+    for (uint32_t i = (uint32_t) __builtin_ctzll(live) / 4 * 4; i < 64 && 0 != live >> i; i += 4) {
+        uint64_t equal = llamatch_lane_four(lane->tags + i, tag, other);
+
+        for (; LLAMATCH_UNLIKELY(0 != equal);
+             equal &= ~((uint64_t) 0xffff << __builtin_ctzll(equal) / 16 * 16)) {
+            uint32_t index = i + (uint32_t) __builtin_ctzll(equal) / 16;
+
+            if (LLAMATCH_LIKELY(0 != (live >> index & 1))) { /* what is equal may be gone */
+                return index;
+            }
+        }
+    }
+    return LLAMATCH_SHORT_MAX;
+}
+
+/** The same with any of the user's tags. */
+static inline uint32_t llamatch_lane_find_any(const llamatch_lane_t *lane, uint64_t live)
+{
+    for (; 0 != live; live &= live - 1) {
+        if (0 <= lane->tags[__builtin_ctzll(live)]) {
+            return (uint32_t) __builtin_ctzll(live);
+        }
+    }
+    return LLAMATCH_SHORT_MAX;
+}
 
 /** Search a short lane for the first entry that the key accepts. @return LLAMATCH_SHORT_MAX: none
  */
@@ -200,9 +252,21 @@ static inline void llamatch_lane_changed(llamatch_lane_t *lane, const llamatch_s
     }
 }
 
-/** An entry by its item and place, as llamatch_lane_place told it or shape->moved did. */
-llamatch_found_t llamatch_lane_find_item(const llamatch_lane_t *lane, const llamatch_shape_t *shape,
-                                         uint64_t place, const void *item);
+/** The entry of a short lane that has this item. @return LLAMATCH_SHORT_MAX: none has */
+static inline uint32_t llamatch_lane_index_of(const llamatch_lane_t *lane, const void *item)
+{
+    uint64_t live = lane->live;
+
+    while (0 != live && item != lane->slots[__builtin_ctzll(live)].item) {
+        live &= live - 1;
+    }
+    return (0 == live) ? LLAMATCH_SHORT_MAX : (uint32_t) __builtin_ctzll(live);
+}
+
+/** The entry of a long lane that has this item; its place is what llamatch_lane_place told, or
+ * shape->moved. @return node NULL: there is none */
+llamatch_pos_t llamatch_lane_find_item(const llamatch_shape_t *shape, uint64_t place,
+                                       const void *item);
 
 /**
  * Visit all entries in order, and remove those for which @p visit returns true. There must be no

@@ -224,26 +224,14 @@ uint32_t llamatch_queue_pack(llamatch_queue_t *queue, const llamatch_shape_t *sh
 /** Merge neighbours as long as two fit in one. There must be no index. */
 void llamatch_queue_compact(llamatch_queue_t *queue, const llamatch_shape_t *shape);
 
-/**
- * Append an entry. @p seq must be greater than that of every entry in the queue, @p item must
- * not be NULL.
- *
- * @return where it is; node is NULL when there is no memory, and the queue unchanged
- */
-static inline llamatch_pos_t llamatch_queue_append(llamatch_queue_t *queue,
-                                                   const llamatch_shape_t *shape, int32_t tag,
-                                                   uint64_t seq, void *item)
+/** Append an entry to a queue whose last node has room; as below. */
+static inline llamatch_pos_t llamatch_queue_push(llamatch_queue_t *queue,
+                                                 const llamatch_shape_t *shape, int32_t tag,
+                                                 uint64_t seq, void *item)
 {
-    llamatch_pos_t pos = {queue->tail, 0};
+    llamatch_pos_t pos = {queue->tail, queue->tail->end};
     llamatch_slot_t *slot;
 
-    if (NULL == pos.node || pos.node->end >= shape->entries) {
-        pos.node = llamatch_queue_grow(queue, shape);
-        if (NULL == pos.node) {
-            return pos;
-        }
-    }
-    pos.index = pos.node->end;
     if (0 == pos.index) {
         pos.node->first_seq = seq;
     }
@@ -256,6 +244,27 @@ static inline llamatch_pos_t llamatch_queue_append(llamatch_queue_t *queue,
     slot->item = item;
     ++queue->count;
     return pos;
+}
+
+/**
+ * Append an entry. @p seq must be greater than that of every entry in the queue, @p item must
+ * not be NULL.
+ *
+ * @return where it is; node is NULL when there is no memory, and the queue unchanged
+ */
+static inline llamatch_pos_t llamatch_queue_append(llamatch_queue_t *queue,
+                                                   const llamatch_shape_t *shape, int32_t tag,
+                                                   uint64_t seq, void *item)
+{
+    llamatch_pos_t pos = {queue->tail, 0};
+
+    if (NULL == pos.node || pos.node->end >= shape->entries) {
+        pos.node = llamatch_queue_grow(queue, shape);
+        if (NULL == pos.node) {
+            return pos;
+        }
+    }
+    return llamatch_queue_push(queue, shape, tag, seq, item);
 }
 
 /**

@@ -325,10 +325,14 @@ static void check_comm(comm_t *c)
         const model_entry_t *entry = &c->model.posted.entries[i];
         const llamatch_lane_t *lane =
             (ANY == entry->source) ? &c->engine.wild : &c->peers[entry->source].posted;
+        uint64_t place = things[entry->item].place;
 
-        assert_non_null(llamatch_lane_find_item(lane, &c->engine.posted_shape,
-                                                things[entry->item].place, ITEM(entry->item))
-                            .slot);
+        if (llamatch_lane_is_short(lane)) {
+            assert_true(LLAMATCH_SHORT_MAX != llamatch_lane_index_of(lane, ITEM(entry->item)));
+        } else {
+            assert_non_null(
+                llamatch_lane_find_item(&c->engine.posted_shape, place, ITEM(entry->item)).node);
+        }
         ++counts[entry->source + 1][0];
     }
     for (size_t i = 0; i < c->model.unexpected.count; ++i) {
