@@ -465,7 +465,7 @@ static llamatch_pool_block_t *block_with_room(llamatch_pool_class_t *c)
         block = block_map(c);
     }
     if (NULL != block) {
-        atomic_store_explicit(&block->class, c, memory_order_relaxed);
+        atomic_store_explicit(&block->class, c, memory_order_release); /* for the heater */
         block_opened(c->pool, c);
     }
     return block;
@@ -566,7 +566,9 @@ static bool is_set(const atomic_bool *flag)
 static size_t block_heat(const llamatch_pool_block_t *block, size_t max_bytes, llamatch_heat_t how,
                          const atomic_bool *stop)
 {
-    const llamatch_pool_class_t *c = class_of(block);
+    /* acquire: the class may be younger than the block */
+    const llamatch_pool_class_t *c = atomic_load_explicit(
+        (_Atomic(llamatch_pool_class_t *) *) &block->class, memory_order_acquire);
     size_t key = round_up(c->key_bytes, LLAMATCH_LINE), done = 0;
 
     if (0 == key) {
