@@ -31,6 +31,7 @@
 #endif
 #include "opal/util/proc.h"
 
+#include "core/osc_cached_ranges.h"
 #include "osc_cached_cgroup.h"
 #include "osc_cached_memory.h"
 #include "osc_cached_params.h"
@@ -157,26 +158,21 @@ bool ompi_osc_cached_is_on_device_slowly(const void *address)
 
 /* Exposed memory */
 
-typedef struct range_t {
-    const ompi_win_t *win;
-    uintptr_t from, to;
-    struct range_t *next;
-} range_t;
-
-static opal_mutex_t lock = OPAL_MUTEX_STATIC_INIT;
-static range_t *ranges = NULL;
-static bool everything = false; /* there was no memory for a range */
+static opal_mutex_t lock = OPAL_MUTEX_STATIC_INIT; /* of those who change the ranges */
+static osc_cached_ranges_t ranges;
+static _Atomic bool everything = false; /* there was no memory for a range */
 
 _Atomic uintptr_t ompi_osc_cached_exposed_from = UINTPTR_MAX, ompi_osc_cached_exposed_to = 0;
 
 /* All ranges together, for a first look; caller holds the lock. */
 static void update_hull(void)
 {
-    uintptr_t from = everything ? 0 : UINTPTR_MAX, to = everything ? UINTPTR_MAX : 0;
+    uintptr_t from = UINTPTR_MAX, to = 0;
 
-    for (const range_t *range = ranges; NULL != range; range = range->next) {
-        from = (range->from < from) ? range->from : from;
-        to = (to < range->to) ? range->to : to;
+    (void) osc_cached_ranges_hull(&ranges, &from, &to);
+    if (everything) {
+        from = 0;
+        to = UINTPTR_MAX;
     }
     atomic_store_explicit(&ompi_osc_cached_exposed_from, from, memory_order_relaxed);
     atomic_store_explicit(&ompi_osc_cached_exposed_to, to, memory_order_relaxed);
@@ -184,17 +180,11 @@ static void update_hull(void)
 
 void ompi_osc_cached_expose(const ompi_win_t *win, const void *base, size_t size)
 {
-    range_t *range = malloc(sizeof(*range));
-
     opal_mutex_lock(&lock);
-    if (NULL == range) {
+    if (OSC_CACHED_OK
+        != osc_cached_ranges_add(&ranges, &osc_cached_alloc_default, win, (uintptr_t) base,
+                                 (uintptr_t) base + size)) {
         everything = true;
-    } else {
-        range->win = win;
-        range->from = (uintptr_t) base;
-        range->to = (uintptr_t) base + size;
-        range->next = ranges;
-        ranges = range;
     }
     update_hull();
     opal_mutex_unlock(&lock);
@@ -202,19 +192,8 @@ void ompi_osc_cached_expose(const ompi_win_t *win, const void *base, size_t size
 
 void ompi_osc_cached_conceal(const ompi_win_t *win, const void *base)
 {
-    range_t **link = &ranges;
-
     opal_mutex_lock(&lock);
-    while (NULL != *link) {
-        range_t *range = *link;
-
-        if (range->win == win && (NULL == base || range->from == (uintptr_t) base)) {
-            *link = range->next;
-            free(range);
-        } else {
-            link = &range->next;
-        }
-    }
+    osc_cached_ranges_remove(&ranges, win, NULL == base, (uintptr_t) base);
     update_hull();
     opal_mutex_unlock(&lock);
 }
@@ -222,13 +201,20 @@ void ompi_osc_cached_conceal(const ompi_win_t *win, const void *base)
 bool ompi_osc_cached_is_exposed_slowly(const void *base, size_t size)
 {
     uintptr_t from = (uintptr_t) base, to = from + size;
-    bool exposed;
+    osc_cached_ranges_answer_t answer = osc_cached_ranges_ask(&ranges, from, to);
 
-    opal_mutex_lock(&lock);
-    exposed = everything;
-    for (const range_t *range = ranges; NULL != range && !exposed; range = range->next) {
-        exposed = from < range->to && range->from < to;
+    if (OPAL_UNLIKELY(OSC_CACHED_RANGES_CHANGING == answer)) {
+        opal_mutex_lock(&lock);
+        answer = osc_cached_ranges_ask(&ranges, from, to);
+        opal_mutex_unlock(&lock);
     }
-    opal_mutex_unlock(&lock);
-    return exposed;
+    return OSC_CACHED_RANGES_APART != answer || everything;
+}
+
+void ompi_osc_cached_memory_finalize(void)
+{
+    osc_cached_ranges_destroy(&ranges, &osc_cached_alloc_default);
+    ranges = (osc_cached_ranges_t){0};
+    everything = false;
+    update_hull();
 }

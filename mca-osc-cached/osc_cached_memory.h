@@ -22,6 +22,8 @@ extern const osc_cached_alloc_t ompi_osc_cached_alloc;
 extern const osc_cached_budget_t ompi_osc_cached_budget;
 /** Take the budget from the parameters. */
 void ompi_osc_cached_memory_init(void);
+/** No window is left. */
+void ompi_osc_cached_memory_finalize(void);
 
 /** Whether an address is in a device's memory. */
 void ompi_osc_cached_devices_init(void);
