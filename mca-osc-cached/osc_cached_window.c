@@ -68,18 +68,23 @@ int ompi_osc_cached_window_units(ompi_communicator_t *comm, ompi_osc_cached_disp
                                  ompi_osc_cached_disp_unit_t *unit,
                                  ompi_osc_cached_disp_unit_t **units)
 {
-    ompi_osc_cached_disp_unit_t *all = malloc(ompi_comm_size(comm) * sizeof(*all));
-    /* 0 from a process without memory: nobody caches, and nobody waits for it */
-    ompi_osc_cached_disp_unit_t mine[2] = {(NULL == all) ? 0 : disp_unit, -disp_unit}, least[2];
+    ompi_osc_cached_disp_unit_t mine[2] = {disp_unit, -disp_unit}, least[2], *all;
     int ret;
 
     *unit = 0;
     *units = NULL;
     ret = comm->c_coll->coll_allreduce(mine, least, 2, OSC_CACHED_MPI_DISP_UNIT, MPI_MIN, comm,
                                        comm->c_coll->coll_allreduce_module);
-    if (OMPI_SUCCESS == ret && least[0] == -least[1]) {
-        *unit = disp_unit;
-    } else if (OMPI_SUCCESS == ret && 0 < least[0]) {
+    if (OMPI_SUCCESS != ret || least[0] == -least[1]) {
+        *unit = (OMPI_SUCCESS == ret) ? disp_unit : 0;
+        return ret; /* with one unit for all, nothing is allocated for each process */
+    }
+    /* when one process has no memory nobody caches, and nobody waits for it */
+    all = malloc(ompi_comm_size(comm) * sizeof(*all));
+    mine[0] = NULL != all;
+    ret = comm->c_coll->coll_allreduce(mine, least, 1, OSC_CACHED_MPI_DISP_UNIT, MPI_MIN, comm,
+                                       comm->c_coll->coll_allreduce_module);
+    if (OMPI_SUCCESS == ret && 0 < least[0]) {
         ret = comm->c_coll->coll_allgather(&disp_unit, 1, OSC_CACHED_MPI_DISP_UNIT, all, 1,
                                            OSC_CACHED_MPI_DISP_UNIT, comm,
                                            comm->c_coll->coll_allgather_module);
