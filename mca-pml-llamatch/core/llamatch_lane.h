@@ -18,15 +18,16 @@
  * they need no more than half of it. Otherwise they go to a larger array: from the lane's own to a
  * small one, and from there to that of a queue. With that full, too, the lane becomes long: its
  * queue (llamatch_queue.h) has the entries then, in the same array. When a queue is down to few
- * entries in one array, the lane is short again; when it is empty, it gives its array back. So one
- * or two entries, the usual case, are in the lane itself: no other memory, and no other cache line.
+ * entries in one array, the lane is short again; when it is empty, it gives its array back. So up
+ * to four entries, the usual case, are in the lane itself: no other memory. The first one is in the
+ * first 64 bytes.
  *
  * What exists:
  *
  *     form       | room       | live                | queue
  *     -----------+------------+---------------------+-----------------------------------
  *     no array   | 0          | 0                   | no node
- *     own        | <= 2       | which entries       | no node; the array is part of the lane
+ *     own        | <= 4       | which entries       | no node; the array is part of the lane
  *     small      | <= 8       | which entries       | no node; the array is not a node
  *     short      | <= 64      | which entries       | one node, which is empty to the queue
  *     long       | 0          | all ones, or 0      | the entries, if any; may have an index
@@ -51,8 +52,9 @@
 /** Entries of a short lane at most: the bits of a word. */
 #define LLAMATCH_SHORT_MAX 64
 
-/** Entries of a lane's own array. */
-#define LLAMATCH_OWN_ENTRIES 2
+/** Entries of a lane's own array; four tags are compared together. A burst of two entries that goes
+ * to a small array and back costs 90 instructions per message more. */
+#define LLAMATCH_OWN_ENTRIES 4
 
 /* The usual case is to be a straight line: on the way of a message it is taken branches that cost.
  */
@@ -69,7 +71,7 @@ typedef struct llamatch_lane {
     int32_t *tags;          /**< own, small and short: those of the array */
     llamatch_slot_t *slots; /**< the same */
     uint32_t room;          /**< the same: entries of the array that may be used */
-    int32_t own_tags[4];    /**< four are compared together */
+    int32_t own_tags[LLAMATCH_OWN_ENTRIES];
     llamatch_slot_t own_slots[LLAMATCH_OWN_ENTRIES];
     llamatch_queue_t queue;
 } llamatch_lane_t;

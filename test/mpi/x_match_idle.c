@@ -8,7 +8,7 @@
  */
 #include "counters.h"
 
-enum { COMMS = 200, EACH = 3, ONE_ARRAY = 4096 }; /* at least an array of the default size */
+enum { COMMS = 200, EACH = 5, ONE_ARRAY = 4096 }; /* at least an array of the default size */
 
 int main(int argc, char **argv)
 {

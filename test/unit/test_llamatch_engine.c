@@ -546,6 +546,48 @@ static void test_index_hysteresis(void **state)
     end(&f);
 }
 
+/* Many peers: one entry of each needs no arena, some more little of it, and in a steady state
+ * nothing is mapped or given back. */
+static void test_many_peers(void **state)
+{
+    enum { ROUNDS = 6, FEW = LLAMATCH_OWN_ENTRIES + 1 };
+
+    (void) state;
+    for (size_t peers = 512; peers <= 1 << 20; peers *= 8) {
+        llamatch_peer_t *peer = malloc(peers * sizeof(*peer));
+        size_t requests = 0;
+        uint64_t place;
+        fixture_t f;
+
+        assert_non_null(peer);
+        begin(&f, LLAMATCH_ENTRIES_DEFAULT, LLAMATCH_AUTO, LLAMATCH_SHORT_MAX);
+        for (size_t i = 0; i < peers; ++i) {
+            llamatch_peer_init(&peer[i]);
+        }
+        for (int round = 0; round < ((peers <= 4096) ? 10 * ROUNDS : ROUNDS); ++round) {
+            for (size_t i = 0; i < FEW * peers; ++i) {
+                assert_int_equal(LLAMATCH_OK, llamatch_engine_post(&f.engine, &peer[i % peers], 1,
+                                                                   ITEM(1), &place));
+                if (peers - 1 == i) {
+                    assert_int_equal(0, llamatch_pool_used_bytes(f.pool));
+                }
+            }
+            assert_in_range(llamatch_pool_bytes(f.pool), 192 * peers,
+                            200 * peers + 4 * LLAMATCH_POOL_BLOCK);
+            for (size_t i = 0; i < FEW * peers; ++i) {
+                assert_ptr_equal(ITEM(1), llamatch_engine_match(&f.engine, &peer[i % peers], 1));
+            }
+            assert_int_equal(0, llamatch_pool_used_bytes(f.pool));
+            if (2 < round && 1 << 20 < FEW * peers * 192) { /* the rounds were seen by then */
+                assert_int_equal(requests, f.alloc.requests);
+            }
+            requests = f.alloc.requests;
+        }
+        end(&f);
+        free(peer);
+    }
+}
+
 /* Between bursts of unexpected messages the arena does not keep what they needed. */
 static void test_memory(void **state)
 {
@@ -664,6 +706,7 @@ int main(void)
         cmocka_unit_test(test_index_when_it_pays),
         cmocka_unit_test(test_index_that_is_useless),
         cmocka_unit_test(test_index_hysteresis),
+        cmocka_unit_test(test_many_peers),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_verify_sees_damage),
     };

@@ -45,8 +45,8 @@ static void test_short(void **state)
     end(&f);
 }
 
-/* Two entries for each of many peers need no memory of the arena, some more a small array, and more
- * of them a large one; without memory nothing changes. */
+/* Four entries for each of many peers need no memory of the arena, some more a small array, and
+ * more of them a large one; without memory nothing changes. */
 static void test_sizes_of_arrays(void **state)
 {
     fixture_t f;
