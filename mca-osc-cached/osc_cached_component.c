@@ -242,7 +242,6 @@ static osc_cached_config_t make_config(const ompi_win_t *win)
         .sample = (uint32_t) numbers->sample,
         .scheme = (osc_cached_scheme_t) ompi_osc_cached_params.scheme,
         .adaptive = ompi_osc_cached_params.adaptive,
-        .admission = ompi_osc_cached_params.admission,
         .seed = (0 < numbers->seed) ? (uint64_t) numbers->seed
                                     : ompi_osc_cached_now() ^ (uint64_t) (uintptr_t) win,
         .adapt =

@@ -590,8 +590,8 @@ static bool waits_exposed(const osc_cached_cache_t *cache, const osc_cached_reco
     if (0 == record->sequence || record->fills) {
         return false;
     }
-    if (OSC_CACHED_ENTRY_PENDING == cache->entries[record->entry].state) {
-        fill = &cache->records[cache->entries[record->entry].fill];
+    if (OSC_CACHED_ENTRY_PENDING == cache->storage.entries[record->entry].state) {
+        fill = &cache->records[cache->storage.entries[record->entry].fill];
         if (is_exposed(&fill->buffer, fill->bytes)) {
             return true;
         }
@@ -622,7 +622,7 @@ static int withdraw(ompi_osc_cached_window_t *window)
         if (!waits_exposed(cache, record)) {
             continue;
         }
-        a = arguments_of(window, &cache->entries[record->entry], record);
+        a = arguments_of(window, &cache->storage.entries[record->entry], record);
         peer = ompi_osc_cached_peer(window, a.target);
         buffer = osc_cached_cache_withdraw(cache, &peer->cache, i);
         ompi_osc_cached_window_unlock(window);

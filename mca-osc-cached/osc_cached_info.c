@@ -274,7 +274,7 @@ static INFO_CONST char *memory_changed(opal_infosubscriber_t *object, INFO_CONST
     present = (double) cache->config.memory;
     ompi_osc_cached_window_unlock(window);
     given = 0 != strcmp(value, NOT_GIVEN)
-            && read_count(window, key, value, OSC_CACHED_UNIT_BYTES, 4096, 0x1p37, present, &bytes);
+            && read_count(window, key, value, OSC_CACHED_UNIT_BYTES, 4096, 0x1p35, present, &bytes);
     ompi_osc_cached_window_lock(window);
     if (given && window->cacheable) {
         (void) osc_cached_cache_resize_storage(&window->cache, (uint64_t) bytes);
@@ -335,7 +335,7 @@ static INFO_CONST char *scheme_changed(opal_infosubscriber_t *object, INFO_CONST
         && read_name(window, key, value, ompi_osc_cached_schemes, window->cache.config.scheme,
                      &scheme)) {
         ompi_osc_cached_window_lock(window);
-        window->cache.config.scheme = (osc_cached_scheme_t) scheme;
+        osc_cached_cache_set_scheme(&window->cache, (osc_cached_scheme_t) scheme);
         ompi_osc_cached_window_unlock(window);
     }
     return (INFO_CONST char *) ompi_osc_cached_schemes[window->cache.config.scheme].string;

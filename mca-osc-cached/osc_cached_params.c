@@ -41,6 +41,7 @@ const mca_base_var_enum_value_t ompi_osc_cached_schemes[] = {
     {.value = OSC_CACHED_SCHEME_FULL, .string = "full"},
     {.value = OSC_CACHED_SCHEME_TEMPORAL, .string = "temporal"},
     {.value = OSC_CACHED_SCHEME_POSITIONAL, .string = "positional"},
+    {.value = OSC_CACHED_SCHEME_DUEL, .string = "duel"},
     {.value = 0, .string = NULL},
 };
 

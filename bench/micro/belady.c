@@ -14,8 +14,7 @@
  * x is the storage in percent of the working set, which is all different data in whole lines.  The
  * index has room for all.  Cases:
  *
- *     full, temporal, positional  our schemes, sizes fixed; "full, admission" as a window is by
- *                                 default, but for the sizes
+ *     duel, full, temporal, positional  our schemes, sizes fixed
  *     LRU             exact; the least recently used ones leave until there is room
  *     Belady          what is asked for again last leaves until there is room, or is not kept;
  *                     the optimum when all data has the same size, and not with several sizes
@@ -34,7 +33,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#define LINE OSC_CACHED_STORAGE_LINE
+#define LINE 64
 #define SAMPLE 256
 #define WINDOWS 1024 /* that a trace may have */
 
@@ -166,13 +165,12 @@ static void prepare(void)
 
 /* Ours */
 
-static long ours(osc_cached_scheme_t scheme, bool admission, uint64_t capacity)
+static long ours(osc_cached_scheme_t scheme, uint64_t capacity)
 {
     osc_cached_config_t config = core_fixed(num_data + num_data / 2 + 16, capacity * LINE, scheme);
     struct core core;
     long hits = 0;
 
-    config.admission = admission;
     core_open(&core, &config);
     for (long i = 0; i < num_gets; ++i) {
         hits += OSC_CACHED_HIT == core_get(&core, gets[i].address, buffer, gets[i].bytes);
@@ -326,10 +324,9 @@ static void compare(size_t percent)
 {
     uint64_t capacity = working_set * percent / 100;
 
-    for (int scheme = 0; scheme < 3; ++scheme) {
-        print(core_schemes[scheme], percent, ours((osc_cached_scheme_t) scheme, false, capacity));
+    for (int scheme = 0; scheme < 4; ++scheme) {
+        print(core_schemes[scheme], percent, ours((osc_cached_scheme_t) scheme, capacity));
     }
-    print("full, admission", percent, ours(OSC_CACHED_SCHEME_FULL, true, capacity));
     print("LRU", percent, policy_hits(LRU, capacity));
     print("Belady", percent, policy_hits(BELADY, capacity));
     print("Belady by size", percent, policy_hits(BELADY_BY_SIZE, capacity));

@@ -13,7 +13,7 @@
 #include "osc_cached_cache.h"
 #include "results.h"
 
-static const char *const core_schemes[] = {"full", "temporal", "positional"};
+static const char *const core_schemes[] = {"full", "temporal", "positional", "duel"};
 
 struct core {
     osc_cached_cache_t cache;

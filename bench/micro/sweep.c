@@ -7,7 +7,7 @@
  * and, when the data is not there, an insertion that is completed at once.
  *
  *     cc -std=gnu11 -O2 -Imca-osc-cached/core bench/micro/sweep.c mca-osc-cached/core/[a-z]*.c -lm
- *     sweep [--seeds=N] [--admission] [start | evictions | params]...
+ *     sweep [--seeds=N] [start | evictions | params]...
  *
  * start      the paper's micro-benchmark (IPDPS 2017, IV-A) with adaptation, from several index
  *            sizes (figure 9)
@@ -39,7 +39,6 @@
 #define LARGEST(a, b) ((a) > (b) ? (a) : (b))
 
 static int seeds = 5;
-static bool admission;
 static char buffer[MAX_BYTES];
 
 static double now_ns(clockid_t clock)
@@ -159,7 +158,6 @@ static osc_cached_config_t default_config(void)
         .sample = 16,
         .scheme = OSC_CACHED_SCHEME_FULL,
         .adaptive = true,
-        .admission = admission,
         .adapt = osc_cached_adapt_defaults,
     };
 
@@ -452,12 +450,9 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; ++i) {
         if (0 == strncmp(argv[i], "--seeds=", 8) && 0 < atoi(argv[i] + 8)) {
             seeds = atoi(argv[i] + 8);
-        } else if (0 == strcmp(argv[i], "--admission")) {
-            admission = true;
         } else if (0 != strcmp(argv[i], "start") && 0 != strcmp(argv[i], "evictions")
                    && 0 != strcmp(argv[i], "params")) {
-            fprintf(stderr,
-                    "usage: sweep [--seeds=N] [--admission] [start | evictions | params]...\n");
+            fprintf(stderr, "usage: sweep [--seeds=N] [start | evictions | params]...\n");
             return 2;
         } else {
             all = false;

@@ -198,50 +198,6 @@ int osc_cached_avl_remove(osc_cached_avl_t *tree, uint32_t index)
     return OSC_CACHED_OK;
 }
 
-uint32_t osc_cached_avl_cut(osc_cached_avl_t *tree, uint32_t size)
-{
-    uint64_t key = key_make(size, 0);
-    uint64_t below = 0; /* key of the node before the best fit, which the search passes; 0: none */
-    uint32_t *link = &tree->root;
-    uint32_t best = NONE, left;
-    int length = 0, best_length = 0;
-    path_t path;
-    node_t *node;
-
-    while (NONE != *link) {
-        uint64_t other;
-        int less;
-
-        node = at(tree, *link);
-        other = key_of(node);
-        less = other < key;
-        below = less ? other : below;
-        best = less ? best : *link;
-        best_length = less ? best_length : length;
-        path.link[length] = link;
-        path.side[length++] = (uint8_t) less;
-        link = &node->child[less];
-    }
-    if (NONE == best) {
-        return NONE;
-    }
-    node = at(tree, best);
-    left = node->size - size;
-    if (0 == left || key_make(left, node->address + size) <= below) {
-        path.length = best_length;
-        remove_at(tree, &path);
-        node->size = left;
-        node->address += size;
-        if (0 < left) {
-            (void) osc_cached_avl_insert(tree, best);
-        }
-    } else {
-        node->size = left;
-        node->address += size;
-    }
-    return best;
-}
-
 uint32_t osc_cached_avl_lower_bound(const osc_cached_avl_t *tree, uint32_t size, uint32_t address)
 {
     uint64_t key = key_make(size, address);

@@ -91,16 +91,6 @@ int osc_cached_avl_insert(osc_cached_avl_t *tree, uint32_t index);
  */
 int osc_cached_avl_remove(osc_cached_avl_t *tree, uint32_t index);
 
-/**
- * Cut @p size, at least 1, off the start of the best fit: its size becomes that much less, its
- * address that much more, and its place in the tree what follows from it. When nothing is left of
- * it, it leaves the tree. One search does it all, and often nothing else needs to be done.
- * O(log count).
- *
- * @return the node, or NONE when none is that large
- */
-uint32_t osc_cached_avl_cut(osc_cached_avl_t *tree, uint32_t size);
-
 /** The smallest node that is not smaller than (size, address), or NONE. O(log count). */
 uint32_t osc_cached_avl_lower_bound(const osc_cached_avl_t *tree, uint32_t size, uint32_t address);
 

@@ -5,12 +5,12 @@
 /**
  * @file
  *
- * The cache's gets: records, entries and victims, admission.
+ * The cache's gets: records, entries and victims.
  */
 #include "osc_cached_cache_internal.h"
 
 enum {
-    HAND_STEP = 4,       /* entries looked at per insertion: two lines beside the one at work */
+    SWEEP_STEP = 4,      /* entries looked at per insertion for being dead */
     RECORDS_SHARE = 4,   /* records take at most 1 / this of what the cache has and may have */
     RECORDS_KEPT = 1024, /* a larger array is given back when no get is on its way */
 };
@@ -104,7 +104,7 @@ static osc_cached_record_t *add_record(osc_cached_cache_t *cache, osc_cached_tar
 
     record->buffer = *buffer;
     record->sequence = sequence;
-    record->entry = (uint32_t) (entry - cache->entries);
+    record->entry = (uint32_t) (entry - cache->storage.entries);
     record->next = 0;
     record->prev = target->tail;
     if (0 == target->tail) {
@@ -143,51 +143,19 @@ static void remove_record(osc_cached_cache_t *cache, osc_cached_target_t *target
 
 /* Entries */
 
-static uint32_t take_entry(osc_cached_cache_t *cache)
-{
-    uint32_t number = cache->free_entry;
-
-    if (OSC_CACHED_CACHE_NONE != number) {
-        cache->free_entry = cache->entries[number].region;
-    } else if (cache->num_fresh < cache->max_entries) {
-        number = cache->num_fresh++;
-    }
-    return number;
-}
-
-void osc_cached_cache_free_entry(osc_cached_cache_t *cache, uint32_t number)
-{
-    osc_cached_entry_t *entry = &cache->entries[number];
-
-    entry->state = OSC_CACHED_ENTRY_MISSING;
-    entry->pins = 0; /* an insertion that fails has one */
-    entry->region = cache->free_entry;
-    cache->free_entry = number;
-}
-
 /* The entry is not pinned, and in the index. */
 static void drop_entry(osc_cached_cache_t *cache, uint32_t number)
 {
-    osc_cached_entry_t *entry = &cache->entries[number];
+    const osc_cached_entry_t *entry = &cache->storage.entries[number];
 
     (void) osc_cached_index_remove(&cache->index, osc_cached_cache_hash_of(cache, entry), number);
-    osc_cached_storage_release(&cache->storage, entry->region);
-    osc_cached_cache_free_entry(cache, number);
-}
-
-static void count_victim(osc_cached_cache_t *cache, const osc_cached_entry_t *entry)
-{
-    ++cache->evictions;
-    if (!osc_cached_cache_is_dead(cache, entry)) {
-        ++cache->interval.victims;
-        cache->interval.unused_victims += !entry->used;
-    }
+    osc_cached_storage_release(&cache->storage, number);
 }
 
 static inline void view_entry(void *context, uint32_t number, osc_cached_evict_view_t *view)
 {
     const osc_cached_cache_t *cache = context;
-    const osc_cached_entry_t *entry = &cache->entries[number];
+    const osc_cached_entry_t *entry = &cache->storage.entries[number];
 
     if (0 < entry->pins) {
         view->victim = OSC_CACHED_VICTIM_NEVER;
@@ -195,13 +163,11 @@ static inline void view_entry(void *context, uint32_t number, osc_cached_evict_v
     }
     view->victim = osc_cached_cache_is_dead(cache, entry) ? OSC_CACHED_VICTIM_FIRST
                                                           : OSC_CACHED_VICTIM_BY_SCORE;
-    view->last = entry->last;
-    /* read when this one is the victim */
-    __builtin_prefetch(&cache->storage.regions[entry->region], 1);
-    /* without a hole there is none next to it: one line of memory less to look at */
-    view->adjacent = (0 == osc_cached_storage_num_holes(&cache->storage))
+    view->last = cache->gets - (uint32_t) ((uint32_t) cache->gets - entry->last);
+    /* without a hole there is none next to it: two lines of memory less to look at */
+    view->adjacent = (0 == cache->storage.holes.count)
                          ? 0
-                         : osc_cached_storage_adjacent(&cache->storage, entry->region);
+                         : osc_cached_storage_adjacent(&cache->storage, number);
 }
 
 static osc_cached_evict_query_t make_query(osc_cached_cache_t *cache)
@@ -217,67 +183,76 @@ static osc_cached_evict_query_t make_query(osc_cached_cache_t *cache)
     return query;
 }
 
-/* Ask for the entries that the next sample will look at, all at once and early. */
-static inline void prefetch_sample(osc_cached_cache_t *cache)
-{
-    uint64_t random = cache->index.random;
-    uint32_t slots = osc_cached_index_num_slots(&cache->index);
-    uint32_t position = osc_cached_index_random_position(&cache->index);
-    uint32_t end =
-        (cache->config.sample < slots - position) ? position + cache->config.sample : slots;
-
-    cache->index.random = random; /* the sample will begin at the same position */
-    for (; position < end; ++position) {
-        uint32_t number = osc_cached_index_at(&cache->index, position);
-        __builtin_prefetch(&cache->entries[(OSC_CACHED_INDEX_NONE == number) ? 0 : number]);
-    }
-}
-
-/* One entry leaves the index; its region is the caller's. OSC_CACHED_CACHE_NONE: none of those
- * looked at may. */
-static uint32_t evict_to_region(osc_cached_cache_t *cache)
+/* The paper's victim: the one with the lowest score of a sample. */
+static uint32_t find_sampled(osc_cached_cache_t *cache)
 {
     osc_cached_evict_query_t query = make_query(cache);
-    uint32_t visited = 0, occupied = 0, position, number, region;
+    uint32_t visited = 0, occupied = 0, position;
 
     position = osc_cached_evict_sample_with(&cache->index, &query, view_entry, &visited, &occupied);
     cache->interval.visited += visited;
     cache->interval.occupied += occupied;
-    if (OSC_CACHED_INDEX_NONE == position) {
-        return OSC_CACHED_CACHE_NONE;
+    return (OSC_CACHED_INDEX_NONE == position) ? OSC_CACHED_CACHE_NONE
+                                               : osc_cached_index_at(&cache->index, position);
+}
+
+static inline uint32_t value_of(const osc_cached_cache_t *cache, const osc_cached_entry_t *entry)
+{
+    return osc_cached_cache_is_dead(cache, entry)
+               ? 0
+               : osc_cached_duel_value(&cache->duel, entry, (uint32_t) cache->gets);
+}
+
+static void move_hand(osc_cached_storage_t *storage)
+{
+    uint32_t next = storage->entries[storage->hand].after;
+
+    storage->hand = (OSC_CACHED_STORAGE_NONE == next) ? storage->head : next;
+}
+
+/* Without a newcomer: the entry that is worth least of the next few; at least one, if any may. */
+static uint32_t find_least(osc_cached_cache_t *cache)
+{
+    osc_cached_storage_t *storage = &cache->storage;
+    uint32_t best = OSC_CACHED_CACHE_NONE, least = UINT32_MAX;
+    uint64_t regions = (uint64_t) storage->num_used + storage->holes.count;
+
+    for (uint64_t i = 0;
+         i < regions && (i < OSC_CACHED_DUEL_REGIONS || OSC_CACHED_CACHE_NONE == best); ++i) {
+        const osc_cached_entry_t *entry = &storage->entries[storage->hand];
+
+        if (OSC_CACHED_ENTRY_HOLE != entry->state && 0 == entry->pins
+            && value_of(cache, entry) < least) {
+            least = value_of(cache, entry);
+            best = storage->hand;
+        }
+        move_hand(storage);
     }
-    number = osc_cached_index_at(&cache->index, position);
-    region = cache->entries[number].region;
-    count_victim(cache, &cache->entries[number]);
-    (void) osc_cached_index_remove_at(&cache->index, position);
-    osc_cached_cache_free_entry(cache, number);
-    return region;
+    return best;
+}
+
+/* An entry leaves the index for another; its region is the caller's. */
+static void expel(osc_cached_cache_t *cache, uint32_t number)
+{
+    const osc_cached_entry_t *entry = &cache->storage.entries[number];
+    uint64_t hash = osc_cached_cache_hash_of(cache, entry);
+
+    ++cache->evictions;
+    osc_cached_duel_remember(&cache->duel, hash, entry->count, entry->last);
+    (void) osc_cached_index_remove(&cache->index, hash, number);
 }
 
 bool osc_cached_cache_evict(osc_cached_cache_t *cache)
 {
-    uint32_t region = evict_to_region(cache);
+    uint32_t number =
+        (OSC_CACHED_SCHEME_DUEL == cache->config.scheme) ? find_least(cache) : find_sampled(cache);
 
-    if (OSC_CACHED_CACHE_NONE == region) {
+    if (OSC_CACHED_CACHE_NONE == number) {
         return false;
     }
-    osc_cached_storage_release(&cache->storage, region);
+    expel(cache, number);
+    osc_cached_storage_release(&cache->storage, number);
     return true;
-}
-
-/* Take a region over for a new owner if it is as long as one for this many bytes would be: twice
- * the way through the tree is saved, and most programs have gets of few sizes. */
-static bool take_over(osc_cached_cache_t *cache, uint32_t region, size_t bytes, uint32_t owner)
-{
-    size_t have = osc_cached_storage_bytes(&cache->storage, region);
-
-    if ((have - 1) / OSC_CACHED_STORAGE_LINE != (bytes - 1) / OSC_CACHED_STORAGE_LINE) {
-        return false;
-    }
-    osc_cached_storage_set_owner(&cache->storage, region, owner);
-    return OSC_CACHED_OK
-           == ((bytes < have) ? osc_cached_storage_trim(&cache->storage, region, bytes)
-                              : osc_cached_storage_extend(&cache->storage, region, bytes));
 }
 
 /* Put a new entry into the index, at the cost of another one if need be. */
@@ -298,80 +273,122 @@ static bool index_entry(osc_cached_cache_t *cache, uint64_t hash, uint32_t numbe
     }
     path = osc_cached_index_path(&cache->index, &length);
     victim = path[step].entry;
-    count_victim(cache, &cache->entries[victim]);
+    ++cache->evictions;
     (void) osc_cached_index_replace(&cache->index, hash, number, step);
-    osc_cached_storage_release(&cache->storage, cache->entries[victim].region);
-    osc_cached_cache_free_entry(cache, victim);
-    *access = OSC_CACHED_CONFLICTING;
+    osc_cached_storage_release(&cache->storage, victim);
+    if (OSC_CACHED_DIRECT == *access) {
+        *access = OSC_CACHED_CONFLICTING;
+    }
     return true;
 }
 
-/* Give an entry a region, at the cost of a bounded number of others. */
-static bool store_entry(osc_cached_cache_t *cache, uint32_t number, size_t bytes,
-                        osc_cached_access_t *access)
+/* A region for a new entry, at the cost of a bounded number of others; the paper's. */
+static uint32_t store_sampled(osc_cached_cache_t *cache, size_t bytes, osc_cached_access_t *access)
 {
-    osc_cached_entry_t *entry = &cache->entries[number];
+    uint32_t number = osc_cached_storage_alloc(&cache->storage, bytes), evictions = 0;
 
-    for (uint32_t evictions = 0;
-         OSC_CACHED_OK != osc_cached_storage_alloc(&cache->storage, bytes, number, &entry->region);
-         ++evictions) {
-        uint32_t region = OSC_CACHED_CACHE_NONE;
-
-        if (evictions < cache->config.evictions) {
-            region = evict_to_region(cache);
-        }
-        if (OSC_CACHED_CACHE_NONE == region) {
-            return false;
-        }
-        *access = OSC_CACHED_CAPACITY;
-        if (take_over(cache, region, bytes, number)) {
-            entry->region = region;
+    *access = OSC_CACHED_DIRECT;
+    while (OSC_CACHED_CACHE_NONE == number) {
+        if (cache->config.evictions <= evictions++ || !osc_cached_cache_evict(cache)) {
+            ++cache->interval.no_room;
+            *access = OSC_CACHED_FAILING;
             break;
         }
-        osc_cached_storage_release(&cache->storage, region);
+        *access = OSC_CACHED_CAPACITY;
+        number = osc_cached_storage_alloc(&cache->storage, bytes);
     }
-    entry->offset = osc_cached_storage_offset(&cache->storage, entry->region);
-    return true;
+    return number;
+}
+
+/* How many regions from the hand on give way to a newcomer of this count; 0: they do not. */
+static uint32_t fight(const osc_cached_cache_t *cache, uint32_t units, uint32_t count,
+                      bool needs_entry)
+{
+    const osc_cached_storage_t *storage = &cache->storage;
+    uint32_t number = storage->hand, begin = storage->entries[number].offset, sum = 0;
+
+    for (uint32_t regions = 1; regions <= OSC_CACHED_DUEL_REGIONS; ++regions) {
+        const osc_cached_entry_t *entry = &storage->entries[number];
+        uint32_t end;
+
+        if (OSC_CACHED_ENTRY_HOLE != entry->state) {
+            sum += value_of(cache, entry);
+            if (count < sum || 0 < entry->pins) {
+                return 0;
+            }
+            needs_entry = false;
+        }
+        number = entry->after;
+        end = (OSC_CACHED_STORAGE_NONE == number) ? storage->capacity
+                                                  : storage->entries[number].offset;
+        if (units <= end - begin && !needs_entry) {
+            return regions;
+        }
+        if (OSC_CACHED_STORAGE_NONE == number) {
+            return 0;
+        }
+    }
+    return 0;
+}
+
+/* A region for a new entry: in a hole, or where a duel is won. */
+static uint32_t store_by_duel(osc_cached_cache_t *cache, uint32_t count, size_t bytes,
+                              osc_cached_access_t *access)
+{
+    osc_cached_storage_t *storage = &cache->storage;
+    uint32_t units = osc_cached_storage_units_for(storage, bytes);
+    uint32_t slots = osc_cached_index_num_slots(&cache->index);
+    bool full_index = osc_cached_cache_entries_max(cache, slots) <= cache->index.count;
+
+    if (!full_index) {
+        uint32_t number = osc_cached_storage_alloc(storage, bytes);
+
+        if (OSC_CACHED_CACHE_NONE != number) {
+            *access = OSC_CACHED_DIRECT;
+            return number;
+        }
+    }
+    for (int i = 0; i < OSC_CACHED_DUEL_TRIES; ++i) {
+        uint32_t regions = fight(cache, units, count, full_index), number = storage->hand;
+
+        if (0 == regions) {
+            move_hand(storage);
+            continue;
+        }
+        for (uint32_t k = 0; k < regions; ++k) {
+            if (OSC_CACHED_ENTRY_HOLE != storage->entries[number].state) {
+                expel(cache, number);
+            }
+            number = storage->entries[number].after;
+        }
+        *access = full_index ? OSC_CACHED_CONFLICTING : OSC_CACHED_CAPACITY;
+        return osc_cached_storage_replace(storage, storage->hand, regions, bytes);
+    }
+    cache->interval.no_slot += full_index;
+    cache->interval.no_room +=
+        !full_index || OSC_CACHED_HOLES_NONE == osc_cached_holes_find(&storage->holes, units);
+    *access = OSC_CACHED_DECLINED;
+    return OSC_CACHED_CACHE_NONE;
 }
 
 /* Collect a few dead entries. */
-static void move_hand(osc_cached_cache_t *cache)
+static void sweep(osc_cached_cache_t *cache)
 {
-    for (int i = 0; i < HAND_STEP && 0 < cache->hand_left; ++i, --cache->hand_left) {
-        osc_cached_entry_t *entry;
+    const osc_cached_storage_t *storage = &cache->storage;
 
-        if (cache->num_fresh <= cache->hand) {
-            cache->hand = 0;
+    for (int i = 0; i < SWEEP_STEP && 0 < cache->sweep_left; ++i, --cache->sweep_left) {
+        const osc_cached_entry_t *entry;
+
+        if (storage->num_fresh <= cache->sweep) {
+            cache->sweep = 0;
         }
-        entry = &cache->entries[cache->hand];
-        if (OSC_CACHED_ENTRY_MISSING != entry->state && 0 == entry->pins
-            && osc_cached_cache_is_dead(cache, entry)) {
-            drop_entry(cache, cache->hand);
+        entry = &storage->entries[cache->sweep];
+        if ((OSC_CACHED_ENTRY_CACHED == entry->state || OSC_CACHED_ENTRY_PENDING == entry->state)
+            && 0 == entry->pins && osc_cached_cache_is_dead(cache, entry)) {
+            drop_entry(cache, cache->sweep);
         }
-        ++cache->hand;
+        ++cache->sweep;
     }
-}
-
-/* Whether admission refuses a key that is missing. */
-static bool is_declined(osc_cached_cache_t *cache, uint64_t hash, size_t bytes)
-{
-    uint32_t *seen;
-    uint32_t mark = (uint32_t) (hash >> 32) | 1;
-
-    if (!cache->strict || 0 == cache->seen_size) {
-        return false;
-    }
-    seen = &cache->seen[hash & (cache->seen_size - 1)];
-    if (mark == *seen) {
-        return false;
-    }
-    if (bytes <= osc_cached_storage_largest_free(&cache->storage)
-        && cache->index.count < (uint64_t) osc_cached_index_num_slots(&cache->index)
-                                    * OSC_CACHED_CACHE_LOAD_MAX / 100) {
-        return false;
-    }
-    *seen = mark;
-    return true;
 }
 
 /* Gets */
@@ -384,8 +401,7 @@ osc_cached_access_t osc_cached_cache_get_slowly(osc_cached_cache_t *cache,
 {
     osc_cached_record_t *record;
 
-    entry->last = cache->gets;
-    entry->used = 1;
+    osc_cached_duel_hit(&cache->duel, entry, (uint32_t) cache->gets);
     if (OSC_CACHED_ENTRY_CACHED == entry->state) {
         if (0 != entry->layout) {
             return OSC_CACHED_MISSING; /* another layout would have another name */
@@ -407,72 +423,69 @@ osc_cached_access_t osc_cached_cache_get_slowly(osc_cached_cache_t *cache,
     return OSC_CACHED_JOIN;
 }
 
+/* Whether a region is right for an entry that is fetched anew. */
+static bool is_right(const osc_cached_storage_t *storage, uint32_t number, size_t bytes)
+{
+    size_t room = osc_cached_storage_room(storage, number);
+
+    return bytes <= room && room <= 2 * bytes + OSC_CACHED_STORAGE_UNIT;
+}
+
 static osc_cached_access_t insert(osc_cached_cache_t *cache, osc_cached_target_t *target,
                                   osc_cached_key_t key, uint64_t hash,
                                   const osc_cached_buffer_t *buffer, size_t bytes, uint64_t stamp,
                                   uint64_t sequence, uint32_t *record_number)
 {
     osc_cached_access_t access = OSC_CACHED_DIRECT;
+    uint32_t number, count, gap, now = (uint32_t) cache->gets;
     osc_cached_entry_t *entry;
     osc_cached_record_t *record;
-    uint32_t number;
 
     if (cache->max_bytes < bytes || 0 == bytes || stamp != osc_cached_cache_stamp(cache, target)) {
         return OSC_CACHED_FAILING;
+    }
+    number = osc_cached_index_lookup(&cache->index, hash, key, osc_cached_cache_match,
+                                     cache->storage.entries);
+    if (OSC_CACHED_INDEX_NONE == number) {
+        osc_cached_duel_recall(&cache->duel, hash, now, &count, &gap);
+    } else {
+        /* dead, or shorter than this get */
+        entry = &cache->storage.entries[number];
+        if (0 < entry->pins) {
+            return OSC_CACHED_FAILING;
+        }
+        osc_cached_duel_hit(&cache->duel, entry, now);
+        count = entry->count;
+        gap = entry->gap;
+        if (!is_right(&cache->storage, number, bytes)) {
+            drop_entry(cache, number);
+            number = OSC_CACHED_INDEX_NONE;
+        }
     }
     if (osc_cached_storage_capacity(&cache->storage) < bytes) {
         ++cache->interval.no_room;
         return OSC_CACHED_FAILING;
     }
-    if (osc_cached_storage_free_bytes(&cache->storage) < bytes) {
-        prefetch_sample(cache);
-    }
-    number =
-        osc_cached_index_lookup(&cache->index, hash, key, osc_cached_cache_match, cache->entries);
     if (OSC_CACHED_INDEX_NONE == number) {
-        if (is_declined(cache, hash, bytes)) {
-            return OSC_CACHED_DECLINED;
-        }
-        number = take_entry(cache);
+        number = (OSC_CACHED_SCHEME_DUEL == cache->config.scheme)
+                     ? store_by_duel(cache, count, bytes, &access)
+                     : store_sampled(cache, bytes, &access);
         if (OSC_CACHED_CACHE_NONE == number) {
-            return OSC_CACHED_FAILING;
+            osc_cached_duel_remember(&cache->duel, hash, count, now);
+            return access;
         }
-        entry = &cache->entries[number];
+        entry = &cache->storage.entries[number];
         entry->address = key.address;
         entry->target = key.target;
         entry->layout = key.layout;
-        /* with a pin it is nobody's victim meanwhile */
-        entry->pins = 1;
-        entry->state = OSC_CACHED_ENTRY_PENDING;
-        entry->fill = OSC_CACHED_CACHE_NONE;
         if (!index_entry(cache, hash, number, &access)) {
             ++cache->interval.no_slot;
-            osc_cached_cache_free_entry(cache, number);
+            osc_cached_storage_release(&cache->storage, number);
             return OSC_CACHED_FAILING;
         }
-    } else {
-        /* dead, or shorter than this get: keep its place, and its region if that is right */
-        entry = &cache->entries[number];
-        if (0 < entry->pins) {
-            return OSC_CACHED_FAILING;
-        }
-        entry->pins = 1;
-        if (bytes <= osc_cached_storage_bytes(&cache->storage, entry->region)
-            && osc_cached_storage_bytes(&cache->storage, entry->region) / 2 <= bytes) {
-            goto stored;
-        }
-        osc_cached_storage_release(&cache->storage, entry->region);
     }
-    if (!store_entry(cache, number, bytes, &access)) {
-        ++cache->interval.no_room;
-        (void) osc_cached_index_remove(&cache->index, hash, number);
-        osc_cached_cache_free_entry(cache, number);
-        return OSC_CACHED_FAILING;
-    }
-
-stored:
+    entry = &cache->storage.entries[number];
     record = add_record(cache, target, entry, buffer, sequence);
-    --entry->pins;
     if (NULL == record) {
         drop_entry(cache, number);
         return OSC_CACHED_FAILING;
@@ -483,8 +496,9 @@ stored:
     entry->state = OSC_CACHED_ENTRY_PENDING;
     entry->stamp = stamp;
     entry->generation = (uint32_t) cache->generation;
-    entry->last = cache->gets;
-    entry->used = 0;
+    entry->last = now;
+    entry->count = (uint16_t) count;
+    entry->gap = gap;
     entry->bytes = (uint32_t) bytes;
     entry->fill = (uint32_t) (record - cache->records);
     if (NULL != record_number) {
@@ -500,10 +514,11 @@ osc_cached_access_t osc_cached_cache_insert(osc_cached_cache_t *cache, osc_cache
 {
     osc_cached_access_t access;
 
-    if (0 < cache->hand_left) {
-        move_hand(cache);
+    if (0 < cache->sweep_left) {
+        sweep(cache);
     }
     osc_cached_cache_look(cache);
+    osc_cached_duel_follow(&cache->duel, cache->index.count, (uint32_t) cache->gets);
     access = insert(cache, target, key, hash, buffer, bytes, stamp, sequence, record);
     ++cache->interval.access[access];
     cache->interval.most_entries =
@@ -511,6 +526,42 @@ osc_cached_access_t osc_cached_cache_insert(osc_cached_cache_t *cache, osc_cache
     cache->interval.most_used = osc_cached_cache_larger(
         cache->interval.most_used, osc_cached_storage_used_bytes(&cache->storage));
     return access;
+}
+
+/* Have room for so many bytes of an entry that is in the index and not pinned, without an eviction.
+ * The entry, which may be another one afterwards, or NULL. */
+static osc_cached_entry_t *make_room(osc_cached_cache_t *cache, uint64_t hash, uint32_t number,
+                                     size_t bytes)
+{
+    osc_cached_storage_t *storage = &cache->storage;
+    osc_cached_entry_t *from = &storage->entries[number], *to;
+    uint32_t other;
+
+    if (osc_cached_storage_extend(storage, number, bytes)) {
+        return from;
+    }
+    other = osc_cached_storage_alloc(storage, bytes);
+    if (OSC_CACHED_CACHE_NONE == other) {
+        return NULL;
+    }
+    to = &storage->entries[other];
+    to->address = from->address;
+    to->stamp = from->stamp;
+    to->target = from->target;
+    to->layout = from->layout;
+    to->bytes = from->bytes;
+    to->last = from->last;
+    to->gap = from->gap;
+    to->generation = from->generation;
+    to->count = from->count;
+    to->state = from->state;
+    memcpy(osc_cached_storage_at(storage, to->offset), osc_cached_storage_at(storage, from->offset),
+           from->bytes);
+    (void) osc_cached_index_remove(&cache->index, hash, number);
+    /* the place where it was is free */
+    (void) osc_cached_index_insert(&cache->index, hash, other);
+    osc_cached_storage_release(storage, number);
+    return to;
 }
 
 bool osc_cached_cache_extend(osc_cached_cache_t *cache, osc_cached_target_t *target,
@@ -525,26 +576,10 @@ bool osc_cached_cache_extend(osc_cached_cache_t *cache, osc_cached_target_t *tar
         || cache->max_bytes < bytes) {
         return false;
     }
-    record = add_record(cache, target, entry, buffer, sequence);
+    entry = make_room(cache, hash, (uint32_t) (entry - cache->storage.entries), bytes);
+    record = (NULL == entry) ? NULL : add_record(cache, target, entry, buffer, sequence);
     if (NULL == record) {
         return false;
-    }
-    if (osc_cached_storage_bytes(&cache->storage, entry->region) < bytes
-        && OSC_CACHED_OK != osc_cached_storage_extend(&cache->storage, entry->region, bytes)) {
-        uint32_t number = (uint32_t) (entry - cache->entries), region;
-
-        if (OSC_CACHED_OK != osc_cached_storage_alloc(&cache->storage, bytes, number, &region)) {
-            /* the owner keeps the buffer's types: this record has not begun */
-            record->buffer.type = record->buffer.from = NULL;
-            remove_record(cache, target, (uint32_t) (record - cache->records));
-            --entry->pins;
-            return false;
-        }
-        memcpy(osc_cached_storage_pointer(&cache->storage, region),
-               osc_cached_storage_at(&cache->storage, entry->offset), entry->bytes);
-        osc_cached_storage_release(&cache->storage, entry->region);
-        entry->region = region;
-        entry->offset = osc_cached_storage_offset(&cache->storage, region);
     }
     record->fills = true;
     record->offset = (uint32_t) from;
@@ -557,9 +592,9 @@ static void finish(osc_cached_cache_t *cache, osc_cached_target_t *target, uint3
 {
     osc_cached_record_t *record = &cache->records[number];
     uint32_t entry_number = record->entry;
-    osc_cached_entry_t *entry = &cache->entries[entry_number];
+    osc_cached_entry_t *entry = &cache->storage.entries[entry_number];
     bool valid = entry->stamp == osc_cached_cache_stamp(cache, target);
-    char *bytes = osc_cached_storage_at(&cache->storage, entry->offset + record->offset);
+    char *bytes = (char *) osc_cached_storage_at(&cache->storage, entry->offset) + record->offset;
 
     if (!record->fills) {
         osc_cached_cache_copy(cache, entry, &record->buffer, record->bytes);
@@ -602,14 +637,15 @@ void osc_cached_cache_complete_one(osc_cached_cache_t *cache, osc_cached_target_
 
 void osc_cached_cache_disown(osc_cached_cache_t *cache, uint32_t record)
 {
-    cache->entries[cache->records[record].entry].stamp = UINT64_MAX; /* no sum of generations */
+    cache->storage.entries[cache->records[record].entry].stamp =
+        UINT64_MAX; /* no sum of generations */
 }
 
 osc_cached_buffer_t osc_cached_cache_withdraw(osc_cached_cache_t *cache,
                                               osc_cached_target_t *target, uint32_t record)
 {
     uint32_t number = cache->records[record].entry;
-    osc_cached_entry_t *entry = &cache->entries[number];
+    osc_cached_entry_t *entry = &cache->storage.entries[number];
     osc_cached_buffer_t buffer = cache->records[record].buffer;
 
     cache->records[record].buffer.type = cache->records[record].buffer.from = NULL;

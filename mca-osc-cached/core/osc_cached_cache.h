@@ -29,31 +29,33 @@
  * which do not know the targets, an entry remembers the cache's generation as well.
  *
  * Weak caching: an insertion makes a bounded number of evictions; when that is not enough, the get
- * is simply not kept (a failing access).
+ * is simply not kept (a failing access). With the scheme duel it is not kept either when what would
+ * leave for it is worth more (a declined access). What leaves, by scheme:
+ *
+ *     duel                        osc_cached_duel.h; the index is at most 7/8 full: at that limit
+ * no hole is used, and at least one entry leaves full, temporal, positional  osc_cached_evict.h,
+ * the paper's: a sample of the index; when the index has no place, one on the insertion's path
  *
  * Growing and shrinking keep all entries and can happen at any time, because nobody but this file
  * writes into the storage: the real get goes to the user's buffer.
- *
- * Admission. When most of what was evicted had never been used again, a key is let in the second
- * time it is missing, not the first, unless there is room for it anyway. So a scan pays for no
- * copies and drives out nothing.
  *
  * Nothing here is locked; the owner holds its lock.
  *
  * Invariants (osc_cached_cache_verify returns the number of the first broken one):
  *  I1 index and storage obey theirs.
  *  I2 an entry is in the index under its key exactly when it is not MISSING; no key twice.
- *  I3 a PENDING or CACHED entry owns a region that holds its bytes, and no other region has an
- * owner. I4 pins of an entry is the number of records that name it; a PENDING entry has its fill
- * record. I5 the records of a target are in the order of their sequence numbers. I6 a record that
- * waits stands behind the one that fills its entry, or the entry is CACHED. I7 every entry number
- * below num_fresh is in the index or in the chain of free entries.
+ *  I3 the storage has no used regions but those of entries in the index.
+ *  I4 pins of an entry is the number of records that name it; a PENDING entry has its fill record.
+ *  I5 the records of a target are in the order of their sequence numbers.
+ *  I6 a record that waits stands behind the one that fills its entry, or the entry is CACHED.
+ *  I7 holes are found as the scheme wants it.
  */
 #ifndef OSC_CACHED_CACHE_H
 #define OSC_CACHED_CACHE_H
 
 #include "osc_cached_adapt.h"
 #include "osc_cached_alloc.h"
+#include "osc_cached_duel.h"
 #include "osc_cached_evict.h"
 #include "osc_cached_index.h"
 #include "osc_cached_key.h"
@@ -73,8 +75,8 @@ typedef enum {
     OSC_CACHED_CONFLICTING, /**< fetched and kept, an entry left the index for it */
     OSC_CACHED_CAPACITY,    /**< fetched and kept, entries left the storage for it */
     OSC_CACHED_FAILING,     /**< fetched and not kept: no room, or no memory */
-    OSC_CACHED_DECLINED, /**< fetched and not kept: seen for the first time while room is short */
-    OSC_CACHED_MISSING,  /**< not there: issue the get, then insert */
+    OSC_CACHED_DECLINED,    /**< fetched and not kept: worth less than what would leave for it */
+    OSC_CACHED_MISSING,     /**< not there: issue the get, then insert */
     OSC_CACHED_ACCESSES
 } osc_cached_access_t;
 
@@ -114,7 +116,6 @@ typedef struct {
     uint32_t sample;    /**< index positions that an eviction looks at */
     osc_cached_scheme_t scheme;
     bool adaptive;
-    bool admission;
     uint64_t seed;
     osc_cached_adapt_params_t adapt;
     osc_cached_copy_fn_t copy;  /**< may be NULL when no buffer has a type */
@@ -128,31 +129,6 @@ typedef struct {
     uint32_t head; /**< first record plus 1; 0: none */
     uint32_t tail; /**< last record plus 1; 0: none */
 } osc_cached_target_t;
-
-typedef enum {
-    OSC_CACHED_ENTRY_MISSING,
-    OSC_CACHED_ENTRY_PENDING,
-    OSC_CACHED_ENTRY_CACHED
-} osc_cached_state_t;
-
-/** One cache line. */
-typedef struct {
-    uint64_t address; /**< key */
-    uint64_t stamp;   /**< see Validity */
-    uint64_t last;    /**< number of the last get that matched */
-    uint64_t offset;  /**< of the region in the storage */
-    int32_t target;   /**< key */
-    uint32_t layout;  /**< key */
-    uint32_t bytes;   /**< CACHED: that are here; PENDING: that are being fetched */
-    uint32_t region;  /**< MISSING: next free entry */
-    uint32_t fill;    /**< record that fills or extends it, or NONE */
-    uint32_t pins;    /**< records that name it */
-    uint8_t state;    /**< osc_cached_state_t */
-    uint8_t used;     /**< was hit or joined since it was made */
-    /** of the cache when it was fetched; 32 bits: after 2^32 invalidations a dead entry that is
-     * still here ages like a living one, and is still not served */
-    uint32_t generation;
-} __attribute__((__aligned__(64))) osc_cached_entry_t;
 
 /** A get whose bytes are on the way. */
 typedef struct {
@@ -171,11 +147,8 @@ typedef struct {
     osc_cached_alloc_t alloc;
     bool open; /**< index and storage exist */
     osc_cached_index_t index;
-    osc_cached_storage_t storage;
-    osc_cached_entry_t *entries;
-    uint32_t max_entries; /**< size of the array */
-    uint32_t num_fresh;   /**< entries from this one on were never used */
-    uint32_t free_entry;  /**< chain of free entries, or NONE */
+    osc_cached_storage_t storage; /**< with the entries */
+    osc_cached_duel_t duel;
     osc_cached_record_t *records;
     uint32_t max_records;   /**< size of the array */
     uint32_t num_records;   /**< in use */
@@ -188,11 +161,8 @@ typedef struct {
     uint64_t gets;         /**< number of this get: the paper's i */
     uint64_t got_bytes;    /**< sum of their sizes */
     uint64_t distance;     /**< gets from the one before of the same data to the last hit */
-    uint32_t hand;         /**< next entry to look at for being dead */
-    uint32_t hand_left;    /**< entries still to look at */
-    uint32_t *seen;        /**< admission: hashes of keys that were missing, by hash */
-    uint32_t seen_size;    /**< a power of two, or 0 */
-    bool strict;           /**< admission is at work */
+    uint32_t sweep;        /**< next entry to look at for being dead */
+    uint32_t sweep_left;   /**< entries still to look at */
     uint64_t reserved;     /**< bytes of the budget */
     uint32_t memo[256];    /**< entries found lately, by address: see osc_cached_cache_find_again */
     uint64_t evictions;    /**< entries that left for others */
@@ -200,13 +170,14 @@ typedef struct {
     /** since the last adaptation */
     struct {
         uint64_t first_get;
-        uint64_t access[OSC_CACHED_ACCESSES];
+        uint64_t access[OSC_CACHED_ACCESSES]; /**< but not of hits: the other gets are */
+        uint64_t misses;                      /**< gets that were not hits */
         uint64_t visited, occupied;
-        uint64_t victims, unused_victims;
-        uint64_t no_slot, no_room; /**< failing accesses that a larger index or storage prevents */
-        uint32_t most_entries;     /**< after an insertion */
-        uint64_t most_used;        /**< bytes, the same */
-        bool at_bound;             /**< the index could not grow before the end */
+        /** not kept, and would be with a larger index or storage */
+        uint64_t no_slot, no_room;
+        uint32_t most_entries; /**< after an insertion */
+        uint64_t most_used;    /**< bytes, the same */
+        bool at_bound;         /**< the index could not grow before the end */
     } interval;
 } osc_cached_cache_t;
 
@@ -246,7 +217,7 @@ static inline void osc_cached_cache_invalidate_target(osc_cached_target_t *targe
 static inline void osc_cached_cache_invalidate(osc_cached_cache_t *cache)
 {
     ++cache->generation;
-    cache->hand_left = cache->num_fresh;
+    cache->sweep_left = cache->storage.num_fresh;
 }
 
 /** index match function */
@@ -254,8 +225,12 @@ static inline bool osc_cached_cache_match(void *entries, uint32_t number, osc_ca
 {
     const osc_cached_entry_t *entry = (const osc_cached_entry_t *) entries + number;
 
-    return entry->address == key.address && entry->target == key.target
-           && entry->layout == key.layout;
+    /* target and layout at once */
+    uint64_t own, wanted;
+
+    memcpy(&own, &entry->target, sizeof(own));
+    memcpy(&wanted, &key.target, sizeof(wanted));
+    return entry->address == key.address && own == wanted;
 }
 
 /** The valid entry of a key, or NULL. */
@@ -263,14 +238,14 @@ static inline osc_cached_entry_t *osc_cached_cache_find(const osc_cached_cache_t
                                                         const osc_cached_target_t *target,
                                                         osc_cached_key_t key, uint64_t hash)
 {
-    uint32_t number =
-        osc_cached_index_lookup(&cache->index, hash, key, osc_cached_cache_match, cache->entries);
+    uint32_t number = osc_cached_index_lookup(&cache->index, hash, key, osc_cached_cache_match,
+                                              cache->storage.entries);
 
     if (OSC_CACHED_INDEX_NONE == number
-        || cache->entries[number].stamp != osc_cached_cache_stamp(cache, target)) {
+        || cache->storage.entries[number].stamp != osc_cached_cache_stamp(cache, target)) {
         return NULL;
     }
-    return &cache->entries[number];
+    return &cache->storage.entries[number];
 }
 
 /**
@@ -282,17 +257,18 @@ static inline osc_cached_entry_t *osc_cached_cache_find_again(osc_cached_cache_t
                                                               osc_cached_key_t key)
 {
     uint32_t *memo = &cache->memo[(key.address ^ key.address >> 8) / 8 % 256];
-    osc_cached_entry_t *entry = cache->entries + *memo;
+    osc_cached_entry_t *entry = cache->storage.entries + *memo;
 
-    /* numbers may be out of date, but only a whole match is believed */
-    if (*memo < cache->num_fresh && osc_cached_cache_match(cache->entries, *memo, key)
+    /* numbers may be out of date, but none is larger than those of entries (see
+     * osc_cached_cache_resize_index), and only a whole match is believed */
+    if (osc_cached_cache_match(cache->storage.entries, *memo, key)
         && entry->stamp == osc_cached_cache_stamp(cache, target)
         && OSC_CACHED_ENTRY_CACHED == entry->state) {
         return entry;
     }
     entry = osc_cached_cache_find(cache, target, key, osc_cached_index_hash(&cache->index, key));
     if (NULL != entry) {
-        *memo = (uint32_t) (entry - cache->entries);
+        *memo = (uint32_t) (entry - cache->storage.entries);
     }
     return entry;
 }
@@ -316,9 +292,7 @@ static inline void osc_cached_cache_hit(osc_cached_cache_t *cache, osc_cached_en
                                         size_t bytes)
 {
     cache->got_bytes += bytes;
-    entry->last = ++cache->gets;
-    entry->used = 1;
-    ++cache->interval.access[OSC_CACHED_HIT];
+    osc_cached_duel_hit(&cache->duel, entry, (uint32_t) ++cache->gets);
 }
 
 /** osc_cached_cache_get when it is not a hit. */
@@ -346,12 +320,13 @@ osc_cached_cache_get(osc_cached_cache_t *cache, osc_cached_target_t *target, osc
     osc_cached_entry_t *entry = osc_cached_cache_find(cache, target, key, hash);
 
     if (NULL != entry && OSC_CACHED_ENTRY_CACHED == entry->state && bytes <= entry->bytes) {
-        cache->distance = cache->gets + 1 - entry->last;
+        cache->distance = (uint32_t) cache->gets + 1 - entry->last;
         osc_cached_cache_hit(cache, entry, bytes);
         osc_cached_cache_copy(cache, entry, buffer, bytes);
         return OSC_CACHED_HIT;
     }
     ++cache->gets;
+    ++cache->interval.misses;
     cache->got_bytes += bytes;
     if (NULL == entry) {
         return OSC_CACHED_MISSING;
@@ -433,6 +408,9 @@ osc_cached_buffer_t osc_cached_cache_withdraw(osc_cached_cache_t *cache,
  */
 int osc_cached_cache_resize_index(osc_cached_cache_t *cache, uint32_t entries);
 int osc_cached_cache_resize_storage(osc_cached_cache_t *cache, uint64_t memory);
+
+/** Another scheme, from now on. */
+void osc_cached_cache_set_scheme(osc_cached_cache_t *cache, osc_cached_scheme_t scheme);
 
 /** Look at the sizes if it is time to, as an insertion does: for phases without a miss. */
 void osc_cached_cache_look(osc_cached_cache_t *cache);

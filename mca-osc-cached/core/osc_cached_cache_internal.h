@@ -28,8 +28,18 @@ uint64_t osc_cached_cache_available(const osc_cached_cache_t *cache);
 /** One entry leaves; false: none of those looked at may. */
 bool osc_cached_cache_evict(osc_cached_cache_t *cache);
 
-/** An entry that is not in the index any more is free again. */
-void osc_cached_cache_free_entry(osc_cached_cache_t *cache, uint32_t number);
+/** Most entries that insertions let an index have. */
+static inline uint32_t osc_cached_cache_entries_max(const osc_cached_cache_t *cache, uint32_t slots)
+{
+    /* so full an index still takes a new entry in 35 ns */
+    return (OSC_CACHED_SCHEME_DUEL == cache->config.scheme) ? slots - slots / 8 : slots;
+}
+
+static inline osc_cached_holes_kind_t osc_cached_cache_holes_kind(osc_cached_scheme_t scheme)
+{
+    return (OSC_CACHED_SCHEME_DUEL == scheme) ? OSC_CACHED_HOLES_IN_BINS
+                                              : OSC_CACHED_HOLES_BEST_FIT;
+}
 
 static inline osc_cached_key_t osc_cached_cache_key_of(const osc_cached_entry_t *entry)
 {
@@ -40,7 +50,7 @@ static inline osc_cached_key_t osc_cached_cache_key_of(const osc_cached_entry_t 
 
 static inline osc_cached_key_t osc_cached_cache_index_key(void *cache, uint32_t number)
 {
-    return osc_cached_cache_key_of(&((const osc_cached_cache_t *) cache)->entries[number]);
+    return osc_cached_cache_key_of(&((const osc_cached_cache_t *) cache)->storage.entries[number]);
 }
 
 static inline uint64_t osc_cached_cache_hash_of(const osc_cached_cache_t *cache,
@@ -55,6 +65,11 @@ static inline bool osc_cached_cache_is_dead(const osc_cached_cache_t *cache,
                                             const osc_cached_entry_t *entry)
 {
     return entry->generation != (uint32_t) cache->generation;
+}
+
+static inline uint64_t osc_cached_cache_smaller(uint64_t a, uint64_t b)
+{
+    return (a < b) ? a : b;
 }
 
 static inline uint64_t osc_cached_cache_larger(uint64_t a, uint64_t b)

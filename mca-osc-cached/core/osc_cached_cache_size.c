@@ -10,10 +10,8 @@
 #include "osc_cached_cache_internal.h"
 
 enum {
-    ENTRIES_MIN = 16,   /* when the budget is short */
-    MEMORY_MIN = 4096,  /* bytes, the same */
-    VICTIMS_SHARE = 16, /* of an interval: fewer victims say nothing about admission */
-    SEEN_PER_ENTRY = 2  /* keys remembered by admission for each entry of the index */
+    ENTRIES_MIN = 16, /* when the budget is short */
+    MEMORY_MIN = 4096 /* bytes, the same */
 };
 
 /* Budget */
@@ -46,16 +44,11 @@ uint64_t osc_cached_cache_available(const osc_cached_cache_t *cache)
     return (NULL != budget->available) ? budget->available(budget->context) : UINT64_MAX / 4;
 }
 
-/* Entries for an index: one more than slots, for the get that takes the place of another. And
- * regions: one more again, for an entry that moves to a larger one. */
+/* Entries for an index: one for each slot, one for the get that takes the place of another, and for
+ * holes one for each 8 slots (of 100 regions 3 to 10 are holes) and one. */
 static inline uint32_t entries_for(uint32_t slots)
 {
-    return slots + 1;
-}
-
-static inline uint32_t regions_for(uint32_t slots)
-{
-    return slots + 2;
+    return slots + slots / 8 + 2;
 }
 
 /* What the index makes of a number of entries. */
@@ -65,13 +58,13 @@ static inline uint32_t slots_for(uint32_t entries)
            * OSC_CACHED_INDEX_SLOTS_MIN;
 }
 
-/* What a slot of the index costs: itself, its entry, its region descriptors, its share of seen. */
+/* What slots of the index cost, a multiple of 16: themselves, their entries, their ghosts. */
 static inline uint64_t index_cost(uint64_t slots)
 {
     return slots
-           * (sizeof(osc_cached_index_line_t) / OSC_CACHED_INDEX_LINE_SLOTS
-              + sizeof(osc_cached_entry_t) + 2 * sizeof(osc_cached_region_t)
-              + SEEN_PER_ENTRY * sizeof(uint32_t));
+               * (sizeof(osc_cached_index_line_t) / OSC_CACHED_INDEX_LINE_SLOTS
+                  + sizeof(osc_cached_entry_t) + sizeof(osc_cached_ghost_t))
+           + slots / 8 * sizeof(osc_cached_entry_t);
 }
 
 /* Life */
@@ -80,7 +73,7 @@ int osc_cached_cache_create(osc_cached_cache_t *cache, const osc_cached_config_t
                             const osc_cached_alloc_t *alloc)
 {
     if (0 == config->entries || OSC_CACHED_INDEX_SLOTS_MAX < config->entries
-        || config->memory < OSC_CACHED_STORAGE_LINE || 0 == config->sample
+        || config->memory < OSC_CACHED_STORAGE_UNIT || 0 == config->sample
         || OSC_CACHED_STORAGE_MAX_CAPACITY < config->memory
         || NULL != osc_cached_adapt_params_check(&config->adapt)) {
         return OSC_CACHED_BAD_ARGUMENT;
@@ -88,7 +81,7 @@ int osc_cached_cache_create(osc_cached_cache_t *cache, const osc_cached_config_t
     memset(cache, 0, sizeof(*cache));
     cache->config = *config;
     cache->alloc = (NULL == alloc) ? osc_cached_alloc_default : *alloc;
-    cache->free_entry = OSC_CACHED_CACHE_NONE;
+    osc_cached_duel_create(&cache->duel);
     return OSC_CACHED_OK;
 }
 
@@ -98,7 +91,7 @@ bool osc_cached_cache_has_room(const osc_cached_cache_t *cache, uint64_t gets)
         cache->reserved + (cache->config.adaptive ? osc_cached_cache_available(cache) : 0);
     uint64_t mean = (0 < cache->gets) ? cache->got_bytes / cache->gets : 0;
 
-    return gets <= room / ((mean / 64 + 1) * 64 + index_cost(1));
+    return gets <= room / (mean + OSC_CACHED_STORAGE_UNIT + index_cost(8) / 8);
 }
 
 static void update_max_bytes(osc_cached_cache_t *cache)
@@ -114,26 +107,6 @@ static void update_max_bytes(osc_cached_cache_t *cache)
         max = (cache->config.max_entry < limit) ? cache->config.max_entry : limit;
     }
     cache->max_bytes = (OSC_CACHED_CACHE_MAX_ENTRY < max) ? OSC_CACHED_CACHE_MAX_ENTRY : max;
-}
-
-/* Admission's memory of keys follows the size of the index; without it nothing is declined. */
-static void remake_seen(osc_cached_cache_t *cache)
-{
-    uint32_t size = 64;
-
-    while (size < SEEN_PER_ENTRY * osc_cached_index_num_slots(&cache->index) / 2) {
-        size *= 2;
-    }
-    if (!cache->config.admission || size == cache->seen_size) {
-        return;
-    }
-    cache->alloc.free(cache->alloc.context, cache->seen, cache->seen_size * sizeof(uint32_t));
-    cache->seen_size = 0;
-    cache->seen = cache->alloc.alloc(cache->alloc.context, 64, size * sizeof(uint32_t));
-    if (NULL != cache->seen) {
-        memset(cache->seen, 0, size * sizeof(uint32_t));
-        cache->seen_size = size;
-    }
 }
 
 static int open_with(osc_cached_cache_t *cache, uint32_t entries, uint64_t memory)
@@ -152,28 +125,18 @@ static int open_with(osc_cached_cache_t *cache, uint32_t entries, uint64_t memor
     if (OSC_CACHED_OK != status) {
         goto no_index;
     }
-    status = osc_cached_storage_create(&cache->storage, memory, regions_for(slots), alloc);
+    status = osc_cached_storage_create(&cache->storage, memory, entries_for(slots),
+                                       osc_cached_cache_holes_kind(cache->config.scheme), alloc);
     if (OSC_CACHED_OK != status) {
         goto no_storage;
     }
-    cache->max_entries = entries_for(slots);
-    cache->entries =
-        alloc->alloc(alloc->context, 64, (size_t) cache->max_entries * sizeof(*cache->entries));
-    if (NULL == cache->entries) {
-        status = OSC_CACHED_NO_MEMORY;
-        goto no_entries;
-    }
-    cache->num_fresh = 0;
-    cache->free_entry = OSC_CACHED_CACHE_NONE;
     cache->least_memory = memory;
-    (void) osc_cached_storage_prefault(&cache->storage, SIZE_MAX);
+    osc_cached_storage_prefault(&cache->storage);
     update_max_bytes(cache);
-    remake_seen(cache);
+    osc_cached_duel_resize(&cache->duel, slots, alloc);
     cache->open = true;
     return OSC_CACHED_OK;
 
-no_entries:
-    osc_cached_storage_destroy(&cache->storage);
 no_storage:
     osc_cached_index_destroy(&cache->index);
 no_index:
@@ -215,12 +178,10 @@ void osc_cached_cache_destroy(osc_cached_cache_t *cache)
         }
     }
     alloc->free(alloc->context, cache->records, cache->max_records * sizeof(*cache->records));
-    alloc->free(alloc->context, cache->seen, cache->seen_size * sizeof(uint32_t));
     if (cache->open) {
         osc_cached_storage_destroy(&cache->storage);
         osc_cached_index_destroy(&cache->index);
-        alloc->free(alloc->context, cache->entries,
-                    (size_t) cache->max_entries * sizeof(*cache->entries));
+        osc_cached_duel_destroy(&cache->duel, alloc);
         osc_cached_cache_give_back(cache, cache->reserved);
     }
     memset(cache, 0, sizeof(*cache));
@@ -228,52 +189,26 @@ void osc_cached_cache_destroy(osc_cached_cache_t *cache)
 
 /* Sizes */
 
-static void storage_moved(void *context, uint32_t owner, uint64_t offset)
+/* A used region has another number. */
+static void entry_moved(void *context, uint32_t from, uint32_t to)
 {
-    ((osc_cached_cache_t *) context)->entries[owner].offset = offset;
+    osc_cached_cache_t *cache = context;
+    uint64_t hash = osc_cached_cache_hash_of(cache, &cache->storage.entries[to]);
+
+    (void) osc_cached_index_remove(&cache->index, hash, from);
+    /* the place where it was is free */
+    (void) osc_cached_index_insert(&cache->index, hash, to);
 }
 
 /* Whether records name an entry from this number on. */
 static bool is_pinned_from(const osc_cached_cache_t *cache, uint32_t number)
 {
-    while (number < cache->num_fresh && 0 == cache->entries[number].pins) {
+    const osc_cached_storage_t *storage = &cache->storage;
+
+    while (number < storage->num_fresh && 0 == storage->entries[number].pins) {
         ++number;
     }
-    return number < cache->num_fresh;
-}
-
-/* Give all entries numbers below a limit; there are not more, and those above are not pinned. */
-static void renumber_entries(osc_cached_cache_t *cache, uint32_t limit)
-{
-    uint32_t hole = 0;
-
-    for (uint32_t number = limit; number < cache->num_fresh; ++number) {
-        osc_cached_entry_t *entry = &cache->entries[number];
-        uint64_t hash;
-
-        if (OSC_CACHED_ENTRY_MISSING == entry->state) {
-            continue;
-        }
-        while (OSC_CACHED_ENTRY_MISSING != cache->entries[hole].state) {
-            ++hole;
-        }
-        hash = osc_cached_cache_hash_of(cache, entry);
-        (void) osc_cached_index_remove(&cache->index, hash, number);
-        cache->entries[hole] = *entry;
-        osc_cached_storage_set_owner(&cache->storage, entry->region, hole);
-        /* the place where it was is free */
-        (void) osc_cached_index_insert(&cache->index, hash, hole);
-    }
-    /* the chain of free entries anew, without those above */
-    if (limit < cache->num_fresh) {
-        cache->num_fresh = limit;
-    }
-    cache->free_entry = OSC_CACHED_CACHE_NONE;
-    for (uint32_t number = cache->num_fresh; 0 < number; --number) {
-        if (OSC_CACHED_ENTRY_MISSING == cache->entries[number - 1].state) {
-            osc_cached_cache_free_entry(cache, number - 1);
-        }
-    }
+    return number < storage->num_fresh;
 }
 
 /* Move the index to another table. Entries leave only if it does not find places for them. */
@@ -317,17 +252,17 @@ int osc_cached_cache_resize_index(osc_cached_cache_t *cache, uint32_t entries)
         if (!osc_cached_cache_reserve(cache, index_cost(after - before))) {
             return OSC_CACHED_NO_MEMORY;
         }
-        status = osc_cached_storage_reserve(&cache->storage, regions_for(after));
     } else {
         if (is_pinned_from(cache, entries_for(after))) {
             return OSC_CACHED_FULL;
         }
-        while (after < cache->index.count) {
+        while (osc_cached_cache_entries_max(cache, after) < cache->index.count) {
             if (!osc_cached_cache_evict(cache)) {
                 return OSC_CACHED_FULL;
             }
         }
-        renumber_entries(cache, entries_for(after));
+        status =
+            osc_cached_storage_renumber(&cache->storage, entries_for(after), entry_moved, cache);
     }
     if (OSC_CACHED_OK == status) {
         array = alloc->alloc(alloc->context, 64, (size_t) entries_for(after) * sizeof(*array));
@@ -340,21 +275,19 @@ int osc_cached_cache_resize_index(osc_cached_cache_t *cache, uint32_t entries)
         }
         return status;
     }
-    memcpy(array, cache->entries, (size_t) cache->num_fresh * sizeof(*array));
-    alloc->free(alloc->context, cache->entries, (size_t) cache->max_entries * sizeof(*array));
-    cache->entries = array;
-    cache->max_entries = entries_for(after);
+    osc_cached_storage_set_entries(&cache->storage, array, entries_for(after));
+    memset(cache->memo, 0, sizeof(cache->memo));
     if (after < before) {
         osc_cached_cache_give_back(cache, index_cost(before - after));
     }
-    remake_seen(cache);
+    osc_cached_duel_resize(&cache->duel, after, alloc);
     ++cache->resizes;
     return OSC_CACHED_OK;
 }
 
 int osc_cached_cache_resize_storage(osc_cached_cache_t *cache, uint64_t memory)
 {
-    uint64_t before, after = memory / OSC_CACHED_STORAGE_LINE * OSC_CACHED_STORAGE_LINE;
+    uint64_t before, after = memory / OSC_CACHED_STORAGE_UNIT * OSC_CACHED_STORAGE_UNIT;
     int status;
 
     if (0 == after || OSC_CACHED_STORAGE_MAX_CAPACITY < after) {
@@ -371,8 +304,7 @@ int osc_cached_cache_resize_storage(osc_cached_cache_t *cache, uint64_t memory)
     if (before < after && !osc_cached_cache_reserve(cache, after - before)) {
         return OSC_CACHED_NO_MEMORY;
     }
-    while (OSC_CACHED_FULL
-           == (status = osc_cached_storage_resize(&cache->storage, after, storage_moved, cache))) {
+    while (OSC_CACHED_FULL == (status = osc_cached_storage_resize(&cache->storage, after))) {
         if (!osc_cached_cache_evict(cache)) {
             break;
         }
@@ -386,7 +318,7 @@ int osc_cached_cache_resize_storage(osc_cached_cache_t *cache, uint64_t memory)
     if (after < before) {
         osc_cached_cache_give_back(cache, before - after);
     }
-    (void) osc_cached_storage_prefault(&cache->storage, SIZE_MAX);
+    osc_cached_storage_prefault(&cache->storage);
     update_max_bytes(cache);
     ++cache->resizes;
     return OSC_CACHED_OK;
@@ -396,17 +328,21 @@ int osc_cached_cache_resize_storage(osc_cached_cache_t *cache, uint64_t memory)
 static osc_cached_adapt_sizes_t wanted_sizes(osc_cached_cache_t *cache, uint64_t least_gets)
 {
     const uint64_t *access = cache->interval.access;
+    uint64_t gets = cache->gets - cache->interval.first_get;
     uint32_t slots = osc_cached_index_num_slots(&cache->index);
     uint64_t memory = osc_cached_storage_capacity(&cache->storage);
-    uint64_t more = osc_cached_cache_available(cache), more_slots = more / 2 / index_cost(1);
+    uint64_t more = osc_cached_cache_available(cache), more_slots = more / 2 * 8 / index_cost(8);
+    /* duel looks at no positions of the index; of all, those with entries are occupied */
+    bool duel = OSC_CACHED_SCHEME_DUEL == cache->config.scheme && 0 < cache->interval.no_room;
     osc_cached_adapt_window_t window = {
-        .gets = osc_cached_cache_larger(cache->gets - cache->interval.first_get, least_gets),
-        .hits = access[OSC_CACHED_HIT] + access[OSC_CACHED_JOIN],
+        .gets = osc_cached_cache_larger(gets, least_gets),
+        .hits =
+            gets - osc_cached_cache_smaller(gets, cache->interval.misses) + access[OSC_CACHED_JOIN],
         .conflicting = access[OSC_CACHED_CONFLICTING] + cache->interval.no_slot,
         .capacity = access[OSC_CACHED_CAPACITY],
         .failing = cache->interval.no_room,
-        .visited = cache->interval.visited,
-        .occupied = cache->interval.occupied,
+        .visited = duel ? slots : cache->interval.visited,
+        .occupied = duel ? cache->index.count : cache->interval.occupied,
         .index_slots = slots,
         .index_entries = osc_cached_cache_larger(cache->index.count, cache->interval.most_entries),
         .storage_bytes = memory,
@@ -425,13 +361,9 @@ static osc_cached_adapt_sizes_t wanted_sizes(osc_cached_cache_t *cache, uint64_t
     return osc_cached_adapt_decide(&cache->config.adapt, &window);
 }
 
-/* Look at the last interval: other sizes, and whether to be strict with new keys. */
+/* Look at the last interval: other sizes. */
 static void adapt(osc_cached_cache_t *cache)
 {
-    uint64_t *access = cache->interval.access;
-    uint64_t gets = cache->gets - cache->interval.first_get;
-    uint64_t victims = cache->interval.victims;
-
     if (cache->config.adaptive) {
         osc_cached_adapt_sizes_t sizes = wanted_sizes(cache, 0);
 
@@ -441,11 +373,6 @@ static void adapt(osc_cached_cache_t *cache)
         if (sizes.storage_bytes != osc_cached_storage_capacity(&cache->storage)) {
             (void) osc_cached_cache_resize_storage(cache, sizes.storage_bytes);
         }
-    }
-    if (gets / VICTIMS_SHARE < victims) {
-        cache->strict = victims < 2 * cache->interval.unused_victims;
-    } else if (access[OSC_CACHED_DECLINED] + victims < gets / VICTIMS_SHARE) {
-        cache->strict = false;
     }
     memset(&cache->interval, 0, sizeof(cache->interval));
     cache->interval.first_get = cache->gets;
@@ -470,6 +397,14 @@ static void grow_index_early(osc_cached_cache_t *cache)
         cache->interval.no_slot = 0;
     } else {
         cache->interval.at_bound = true;
+    }
+}
+
+void osc_cached_cache_set_scheme(osc_cached_cache_t *cache, osc_cached_scheme_t scheme)
+{
+    cache->config.scheme = scheme;
+    if (cache->open) {
+        osc_cached_storage_set_holes(&cache->storage, osc_cached_cache_holes_kind(scheme));
     }
 }
 

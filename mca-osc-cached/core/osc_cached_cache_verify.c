@@ -20,7 +20,7 @@ static int verify_records(const osc_cached_cache_t *cache, const osc_cached_targ
 
         for (uint32_t i = targets[t].head; 0 != i; prev = i, i = cache->records[i - 1].next) {
             const osc_cached_record_t *record = &cache->records[i - 1];
-            const osc_cached_entry_t *entry = &cache->entries[record->entry];
+            const osc_cached_entry_t *entry = &cache->storage.entries[record->entry];
 
             ++count;
             if (record->sequence <= before || record->prev != prev) {
@@ -44,7 +44,7 @@ static int verify_records(const osc_cached_cache_t *cache, const osc_cached_targ
 int osc_cached_cache_verify(const osc_cached_cache_t *cache, const osc_cached_target_t *targets,
                             uint32_t num_targets)
 {
-    uint32_t used = 0, chained = 0, *pins;
+    uint32_t used = 0, *pins;
     int broken = 0;
 
     if (!cache->open) {
@@ -54,48 +54,40 @@ int osc_cached_cache_verify(const osc_cached_cache_t *cache, const osc_cached_ta
         || 0 != osc_cached_storage_verify(&cache->storage)) {
         return 1;
     }
-    pins = cache->alloc.alloc(cache->alloc.context, 64, cache->max_entries * sizeof(*pins));
+    pins = cache->alloc.alloc(cache->alloc.context, 64, cache->storage.max_entries * sizeof(*pins));
     if (NULL == pins) {
         return 0; /* cannot tell */
     }
-    memset(pins, 0, cache->max_entries * sizeof(*pins));
+    memset(pins, 0, cache->storage.max_entries * sizeof(*pins));
     broken = verify_records(cache, targets, num_targets, pins);
-    for (uint32_t i = 0; i < cache->num_fresh && 0 == broken; ++i) {
-        const osc_cached_entry_t *entry = &cache->entries[i];
+    for (uint32_t i = 0; i < cache->storage.num_fresh && 0 == broken; ++i) {
+        const osc_cached_entry_t *entry = &cache->storage.entries[i];
 
-        if (OSC_CACHED_ENTRY_MISSING == entry->state) {
+        if (OSC_CACHED_ENTRY_MISSING == entry->state || OSC_CACHED_ENTRY_HOLE == entry->state) {
             continue;
         }
         ++used;
         if (i
             != osc_cached_index_lookup(&cache->index, osc_cached_cache_hash_of(cache, entry),
                                        osc_cached_cache_key_of(entry), osc_cached_cache_match,
-                                       cache->entries)) {
+                                       cache->storage.entries)) {
             broken = 2;
-        } else if (i != osc_cached_storage_owner(&cache->storage, entry->region)
-                   || osc_cached_storage_bytes(&cache->storage, entry->region) < entry->bytes
-                   || osc_cached_storage_offset(&cache->storage, entry->region) != entry->offset) {
-            broken = 3;
         } else if (entry->pins != pins[i]
                    || (OSC_CACHED_ENTRY_PENDING == entry->state
                        && OSC_CACHED_CACHE_NONE == entry->fill)) {
             broken = 4;
         }
     }
-    for (uint32_t i = cache->free_entry;
-         OSC_CACHED_CACHE_NONE != i && chained <= cache->num_fresh && 0 == broken;
-         i = cache->entries[i].region) {
-        ++chained;
-    }
     if (0 == broken && used != cache->index.count) {
         broken = 2;
     }
-    if (0 == broken && used != osc_cached_storage_num_regions(&cache->storage)) {
+    if (0 == broken && used != cache->storage.num_used) {
         broken = 3;
     }
-    if (0 == broken && used + chained != cache->num_fresh) {
+    if (0 == broken
+        && cache->storage.holes.kind != osc_cached_cache_holes_kind(cache->config.scheme)) {
         broken = 7;
     }
-    cache->alloc.free(cache->alloc.context, pins, cache->max_entries * sizeof(*pins));
+    cache->alloc.free(cache->alloc.context, pins, cache->storage.max_entries * sizeof(*pins));
     return broken;
 }

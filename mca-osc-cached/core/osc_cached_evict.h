@@ -64,7 +64,8 @@
 typedef enum {
     OSC_CACHED_SCHEME_FULL,
     OSC_CACHED_SCHEME_TEMPORAL,
-    OSC_CACHED_SCHEME_POSITIONAL
+    OSC_CACHED_SCHEME_POSITIONAL,
+    OSC_CACHED_SCHEME_DUEL /**< osc_cached_duel.h; here the same as full */
 } osc_cached_scheme_t;
 
 /** Whether an entry may leave. */

@@ -5,306 +5,273 @@
 /**
  * @file
  *
- * The storage of the cache: one arena that is cut into used and free regions (the S_w of the
- * CLaMPI paper, IPDPS 2017, sections III-C2 and III-C3).
+ * The storage of the cache: one arena that is cut into used regions and holes (the S_w of the
+ * CLaMPI paper, IPDPS 2017, sections III-C2 and III-C3), and the entries that describe them.
  *
- * Memory layout (the paper's Fig. 6). The arena is one block of bytes, seen in lines of 64 bytes;
- * every region begins at a line and is a whole number of lines. Each region, used or free, has a
- * descriptor, outside of the arena. Descriptors form a doubly linked list in the order of
- * addresses; those of free regions are also nodes of an AVL tree by (size, address):
+ * Memory layout (the paper's Fig. 6). The arena is one block of bytes, seen in units of 16 bytes;
+ * every region begins at a unit and is a whole number of units. Each region has one entry, a cache
+ * line outside of the arena, which holds all that the cache knows of it: the key, the state, what
+ * the scheme counts, the place. A hole is an entry, too: where others have their key it has its
+ * links (osc_cached_holes.h). Entries form a doubly linked list in the order of addresses:
  *
  *     arena   |##### A ####|....|### B ###|## C ##|.........|#### D ####|
  *             0            |    |         |       |         |         capacity
- *     list    head> A <-> free <-> B <-> C <-> free <-> D <tail
- *                          |                     |
- *     tree                 +----- by size -------+          best fit: lower_bound(size)
+ *     list    head> A <-> hole <-> B <-> C <-> hole <-> D <tail
+ *                           |                    |
+ *     holes                 +---- by size -------+
  *
- *     d_A = size of the first hole, d_B the same, d_C = d_D = size of the second one
- *
- * d_c, the free bytes adjacent to a used region, is what eviction's positional score needs; it is
- * a field of the descriptor, adjusted for at most two neighbours by each operation.
+ * A region ends where the next one begins, so its size is in no field. It may be larger than its
+ * data: when no entry is left for the rest of a hole, the new region takes all of it.
  *
  * A new region takes the start of the hole, so that what is left of the hole follows it and the
  * region can be extended in place. Releasing merges with the holes on both sides.
  *
- * Names. A region is named by the number of its descriptor, which stays the same while the region
- * lives, through any resize. An offset (bytes from the start of the arena) stays the same except
- * when shrinking has to compact; the `moved` callback tells. A pointer is good until the next
- * resize, which moves the arena to another block: keep region numbers or offsets, not pointers.
+ * The hand is the region at which the search for those that leave begins (osc_cached_duel.h). It
+ * is kept here, because only here is known what becomes of a region.
  *
- * Descriptors. The pool has room for max_regions used regions and the holes between them
- * (2 * max_regions + 1, or one per line of the arena if that is less; 32 bytes each). It grows in
- * _reserve and _resize only, and does not shrink. When max_regions are in use, _alloc says
- * OSC_CACHED_NO_MEMORY, and no other function can run out of descriptors.
+ * Names. An entry is named by its number, which stays the same while the region lives, except in
+ * _renumber. An offset (units from the start of the arena) stays the same until the next resize,
+ * which moves the arena to another block and all regions together.
  *
- * Memory is asked for in _create, _reserve and _resize, and given back in these and in _destroy:
- * released regions are recycled, so a page of the arena faults once, at most, and not at all
- * after _prefault. The arena is aligned to 2 MiB when it is that large. Huge pages are the
- * allocator's business: the glue passes one that maps and advises (madvise(MADV_HUGEPAGE)).
+ * Memory is asked for in _create and _resize, and given back in these and in _destroy; the array of
+ * entries can be exchanged (_set_entries). The arena is aligned to 2 MiB when it is that large.
+ * Huge pages are the allocator's business: the glue passes one that maps and advises
+ * (madvise(MADV_HUGEPAGE)).
  *
  * Redzones. When this file is compiled with AddressSanitizer, or with OSC_CACHED_VALGRIND defined
- * and <valgrind/memcheck.h> present, every byte of the arena that is not data of a used region is
- * poisoned, and each region ends with one more line that is never used. Other builds have neither.
+ * and <valgrind/memcheck.h> present, holes are poisoned, and each used region ends with one more
+ * unit that is poisoned as well. Other builds have neither.
  *
  * Nothing here is thread-safe; the cache above holds its lock.
  *
  * Invariants (osc_cached_storage_verify returns the number of the first broken one):
- *  I1 next and prev mirror each other from head to tail; the first region begins at line 0, each
- *     other one where its predecessor ends, and the last one ends at the capacity.
- *  I2 no region is empty, and no two free regions are neighbours.
- *  I3 num_used and used_lines are the sums over the list, num_used <= max_regions, and every
- *     descriptor below num_fresh is in the list or in the chain of unused ones, once.
- *  I4 the tree obeys its own invariants, and holds the free regions and nothing else.
- *  I5 adjacent of a used region is the sum of the lines of its free neighbours.
- *  I6 a used region has at least one byte of data, and less than a line of slack.
- *  I7 with AddressSanitizer: data of used regions can be accessed, the byte after it and the ends
- *     of free regions cannot.
- *
- * Measured (Neoverse-V1, 2 cores under other load, gcc -O2, medians of batches of 64 calls under
- * churn with random victims, 1,000 / 100,000 used regions):
- *     sizes 2^0..2^16 B (45 / 800 holes):       _alloc  80 / 103 ns, _release 77 / 167 ns
- *     sizes 1..1024 B   (90 / 2,800 holes):     _alloc 102 / 131 ns, _release 90 / 185 ns
- *     _clear: 0.1 to 0.3 us at any number of regions
- *     first copy of 4 KiB into a new region: 1.6 to 2.0 us, after _prefault 0.2 to 0.3 us (4 KiB
- * pages) _prefault 0.4 ms per MiB; _resize 0.4 to 0.5 ms per MiB of used data, most of it page
- * faults occupancy under churn, sizes 2^0..2^16 B in 4 MiB, random victims: 91 % (mean)
+ *  I1 before and after mirror each other from head to tail; the first region begins at unit 0, each
+ *     other one behind its predecessor, and all end at the capacity.
+ *  I2 no region is empty, no two holes are neighbours, and a hole knows its size and place.
+ *  I3 num_used and used_units are the sums over the list, and every entry below num_fresh is in
+ *     the list or, MISSING, in the chain of free ones, once.
+ *  I4 osc_cached_holes obeys its own invariants, and has as many as the list.
+ *  I5 a used region has at least one byte of data, and room for all of them.
+ *  I6 the hand is in the list.
+ *  I7 with AddressSanitizer: used regions can be accessed, their last unit and holes cannot.
  */
 #ifndef OSC_CACHED_STORAGE_H
 #define OSC_CACHED_STORAGE_H
 
 #include "osc_cached_alloc.h"
-#include "osc_cached_avl.h"
+#include "osc_cached_holes.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/** Bytes of a line: the unit of regions, and their alignment. */
-#define OSC_CACHED_STORAGE_LINE 64
+/** Bytes of a unit: what regions are multiples of, and their alignment. */
+#define OSC_CACHED_STORAGE_UNIT 16
 
-/** Largest arena in bytes: line numbers are 32 bits wide, and the last one means "none". */
-#define OSC_CACHED_STORAGE_MAX_CAPACITY ((uint64_t) (UINT32_MAX - 1) * OSC_CACHED_STORAGE_LINE)
+/** Largest arena in bytes: offsets are 32 bits wide. */
+#define OSC_CACHED_STORAGE_MAX_CAPACITY ((uint64_t) (UINT32_MAX - 1) * OSC_CACHED_STORAGE_UNIT)
 
-/** Most used regions that can be asked for. */
-#define OSC_CACHED_STORAGE_MAX_REGIONS (UINT32_MAX / 2 - 1)
-
-/** No region. */
+/** No entry. */
 #define OSC_CACHED_STORAGE_NONE UINT32_MAX
 
-/** Descriptor. Two of them per cache line, and none across two. */
-typedef struct osc_cached_region {
-    union {
-        osc_cached_avl_node_t hole; /**< free: size is lines, address is begin */
-        struct {
-            uint32_t begin;    /**< lines from the start of the arena */
-            uint32_t lines;    /**< of the whole region, with its redzone */
-            uint32_t owner;    /**< used: entry number, the caller's */
-            uint32_t adjacent; /**< used: free lines next to it (d_c) */
-        };
-    };
-    uint32_t prev; /**< region before this one, or NONE */
-    uint32_t next; /**< region after this one, or NONE; unused descriptors: the next of them */
-    uint8_t used;  /**< 1: used, 0: free or an unused descriptor */
-    uint8_t slack; /**< used: bytes between the end of the data and the end of its last line */
-} osc_cached_region_t;
+typedef enum {
+    OSC_CACHED_ENTRY_MISSING, /**< without a region, in the chain of free entries */
+    OSC_CACHED_ENTRY_PENDING, /**< its bytes are being fetched */
+    OSC_CACHED_ENTRY_CACHED,  /**< its bytes are here */
+    OSC_CACHED_ENTRY_HOLE     /**< free bytes */
+} osc_cached_state_t;
 
-typedef struct osc_cached_storage {
+/** One cache line. */
+typedef struct {
+    union {
+        struct {
+            uint64_t address; /**< key */
+            uint64_t stamp;   /**< the cache's: see Validity there */
+            int32_t target;   /**< key */
+            uint32_t layout;  /**< key, right behind the target */
+        };
+        osc_cached_avl_node_t hole; /**< HOLE; size and address in units */
+    };
+    uint32_t bytes;  /**< CACHED: that are here; PENDING: that are being fetched */
+    uint32_t offset; /**< of its region, in units */
+    uint32_t before; /**< region before this one, or NONE */
+    uint32_t after;  /**< region behind this one, or NONE; MISSING: the next free entry */
+    uint32_t last;   /**< number of the last get that matched, its low half */
+    uint32_t gap;    /**< mean distance of these gets */
+    uint32_t fill;   /**< record that fills or extends it, or NONE */
+    uint32_t pins;   /**< records that name it */
+    /** of the cache when it was fetched; 32 bits: after 2^32 invalidations a dead entry that is
+     * still here ages like a living one, and is still not served */
+    uint32_t generation;
+    uint16_t count; /**< of its gets, decaying, in 1/256 (osc_cached_duel.h) */
+    uint8_t state;  /**< osc_cached_state_t */
+} __attribute__((__aligned__(64))) osc_cached_entry_t;
+
+typedef struct {
     osc_cached_alloc_t alloc;
     char *arena;
-    osc_cached_region_t *regions; /**< the pool of descriptors */
-    osc_cached_avl_t holes;       /**< free regions */
-    uint32_t capacity;            /**< lines of the arena */
-    uint32_t max_regions;         /**< used regions there are descriptors for */
-    uint32_t num_descriptors;     /**< in the pool */
-    uint32_t num_fresh;           /**< descriptors from this one on were never used */
-    uint32_t unused;              /**< chain of descriptors that were used, or NONE */
-    uint32_t head;                /**< region at the start of the arena */
-    uint32_t tail;                /**< region at its end */
-    uint32_t num_used;            /**< used regions */
-    uint32_t used_lines;          /**< sum of the lines of used regions */
-    uint32_t redzone;             /**< lines at the end of each used region: 1 or 0, see above */
-    size_t touched; /**< bytes of the pool, then of the arena, that _prefault has seen */
+    osc_cached_entry_t *entries;
+    osc_cached_holes_t holes;
+    uint32_t capacity;    /**< units of the arena */
+    uint32_t max_entries; /**< size of the array */
+    uint32_t num_fresh;   /**< entries from this one on were never used */
+    uint32_t free_entry;  /**< chain of free entries, or NONE */
+    uint32_t head;        /**< region at the start of the arena */
+    uint32_t tail;        /**< region at its end */
+    uint32_t hand;        /**< region at which the next search for victims begins */
+    uint32_t num_used;    /**< used regions */
+    uint32_t used_units;  /**< of these */
+    uint32_t redzone;     /**< units at the end of each used region: 1 or 0, see above */
 } osc_cached_storage_t;
 
 /**
  * Create an arena, all of it free.
  *
- * @param capacity     bytes, rounded down to lines; at least one line, at most MAX_CAPACITY
- * @param max_regions  used regions to have descriptors for: 1..MAX_REGIONS
+ * @param capacity     bytes, rounded down to units; at least one unit, at most MAX_CAPACITY
+ * @param max_entries  regions and holes together, at least 2
  * @param alloc        NULL for osc_cached_alloc_default
  * @return OSC_CACHED_OK, OSC_CACHED_BAD_ARGUMENT or OSC_CACHED_NO_MEMORY
  */
 int osc_cached_storage_create(osc_cached_storage_t *storage, uint64_t capacity,
-                              uint32_t max_regions, const osc_cached_alloc_t *alloc);
+                              uint32_t max_entries, osc_cached_holes_kind_t kind,
+                              const osc_cached_alloc_t *alloc);
 
 /** Give all memory back. All regions and pointers end here. A second call does nothing. */
 void osc_cached_storage_destroy(osc_cached_storage_t *storage);
 
-/** Release all regions at once, in O(1). No region number is valid afterwards. */
-void osc_cached_storage_clear(osc_cached_storage_t *storage);
+/** Find holes in this way from now on. O(regions). */
+void osc_cached_storage_set_holes(osc_cached_storage_t *storage, osc_cached_holes_kind_t kind);
+
+/** Units of a region for this many bytes; 0: there is no such number. */
+uint32_t osc_cached_storage_units_for(const osc_cached_storage_t *storage, size_t bytes);
 
 /**
- * Get a region: best fit, of equal holes that with the lowest address. Its contents are undefined.
- * O(log holes).
+ * Use a hole, if one that is large enough is found. The contents are undefined.
  *
- * @param bytes   at least 1
- * @param owner   any number; given back by _owner and to the moved callback
- * @param region  set on success only
- * @return OSC_CACHED_OK; OSC_CACHED_FULL: no hole is large enough; OSC_CACHED_NO_MEMORY: there are
- *         max_regions used regions (see _reserve); OSC_CACHED_BAD_ARGUMENT: bytes is 0
+ * @param bytes  at least 1
+ * @return the entry, PENDING, of which state, offset, neighbours, bytes, pins and fill are set; or
+ *         NONE
  */
-int osc_cached_storage_alloc(osc_cached_storage_t *storage, size_t bytes, uint32_t owner,
-                             uint32_t *region);
+uint32_t osc_cached_storage_alloc(osc_cached_storage_t *storage, size_t bytes);
 
-/** Give a region back. O(log holes). */
-void osc_cached_storage_release(osc_cached_storage_t *storage, uint32_t region);
+/**
+ * Use neighbouring regions and holes, which end, and the start of them becomes a new region. They
+ * are large enough. The hand moves to what follows.
+ *
+ * @param first  of them; stays the number of the new one
+ * @return first
+ */
+uint32_t osc_cached_storage_replace(osc_cached_storage_t *storage, uint32_t first, uint32_t regions,
+                                    size_t bytes);
+
+/** Give a region back: a hole, or a part of one. */
+void osc_cached_storage_release(osc_cached_storage_t *storage, uint32_t number);
 
 /**
  * Make a region longer, in place; its contents stay.
  *
- * @param bytes  new length, not less than the present one
- * @return OSC_CACHED_OK; OSC_CACHED_FULL: no hole follows, or it is too small; nothing changed;
- *         OSC_CACHED_BAD_ARGUMENT
+ * @return whether there is room for so many bytes; if not, nothing changed
  */
-int osc_cached_storage_extend(osc_cached_storage_t *storage, uint32_t region, size_t bytes);
+bool osc_cached_storage_extend(osc_cached_storage_t *storage, uint32_t number, size_t bytes);
 
 /**
- * Make a region shorter, in place; the first bytes stay.
- *
- * @param bytes  new length: at least 1, not more than the present one
- * @return OSC_CACHED_OK or OSC_CACHED_BAD_ARGUMENT
- */
-int osc_cached_storage_trim(osc_cached_storage_t *storage, uint32_t region, size_t bytes);
-
-/**
- * Called for each region whose offset changes while a shrinking arena is compacted. It must not
- * call functions of this file.
- */
-typedef void (*osc_cached_storage_moved_fn_t)(void *context, uint32_t owner, uint64_t new_offset);
-
-/**
- * Change the capacity. No region is lost and contents stay; pointers change in all cases. The data
- * is copied to a new block, so for a moment both blocks exist. Growing changes no offset.
- * Shrinking changes offsets when used regions lie beyond the new end: then all are moved together.
+ * Change the capacity. No region is lost and contents stay; all are moved together at the start of
+ * a new block, so for a moment both blocks exist.
  *
  * @param capacity  as in _create
- * @param moved     NULL: never change an offset
- * @return OSC_CACHED_OK, or with nothing changed: OSC_CACHED_FULL: the used regions do not fit, or
- *         do not without moving and moved is NULL; OSC_CACHED_NO_MEMORY; OSC_CACHED_BAD_ARGUMENT
+ * @return OSC_CACHED_OK, or with nothing changed: OSC_CACHED_FULL: the used regions do not fit;
+ *         OSC_CACHED_NO_MEMORY; OSC_CACHED_BAD_ARGUMENT
  */
-int osc_cached_storage_resize(osc_cached_storage_t *storage, uint64_t capacity,
-                              osc_cached_storage_moved_fn_t moved, void *context);
+int osc_cached_storage_resize(osc_cached_storage_t *storage, uint64_t capacity);
+
+/** Called for each used region that gets another number. It must not call functions of this file.
+ */
+typedef void (*osc_cached_storage_moved_fn_t)(void *context, uint32_t from, uint32_t to);
 
 /**
- * Have descriptors for at least this many used regions. Region numbers stay.
+ * Give all entries numbers below a limit. When holes are in the way, all regions are moved
+ * together, which needs another arena for a moment.
  *
- * @return OSC_CACHED_OK, or with nothing changed OSC_CACHED_NO_MEMORY or OSC_CACHED_BAD_ARGUMENT
+ * @return OSC_CACHED_OK, or with no number changed: OSC_CACHED_FULL: there are more used regions;
+ *         OSC_CACHED_NO_MEMORY
  */
-int osc_cached_storage_reserve(osc_cached_storage_t *storage, uint32_t max_regions);
+int osc_cached_storage_renumber(osc_cached_storage_t *storage, uint32_t limit,
+                                osc_cached_storage_moved_fn_t moved, void *context);
 
-/**
- * Touch pages of the descriptors and of the arena, so that no later call or copy faults. May be
- * called in steps, each of a few pages. To be called again after _resize and _reserve. In builds
- * with redzones it only counts.
- *
- * @param bytes  at most this many more; SIZE_MAX for all
- * @return bytes that are still to be touched
- */
-size_t osc_cached_storage_prefault(osc_cached_storage_t *storage, size_t bytes);
+/** Another array of entries, of the same allocator; all numbers in use are below its size. */
+void osc_cached_storage_set_entries(osc_cached_storage_t *storage, osc_cached_entry_t *entries,
+                                    uint32_t max_entries);
+
+/** Touch pages that were never used, so that no later call or copy faults: right after _create,
+ * _resize and _set_entries, when all regions are together. */
+void osc_cached_storage_prefault(osc_cached_storage_t *storage);
 
 /** @return 0, or the number of the first broken invariant of this file */
 int osc_cached_storage_verify(const osc_cached_storage_t *storage);
 
-/** The used region with the lowest address, or NONE. */
-uint32_t osc_cached_storage_first(const osc_cached_storage_t *storage);
-
-/** The next used region in the order of addresses, or NONE. O(1). */
-uint32_t osc_cached_storage_next(const osc_cached_storage_t *storage, uint32_t region);
-
-/** Where a region's data is. Valid until the next resize. */
-static inline void *osc_cached_storage_pointer(const osc_cached_storage_t *storage, uint32_t region)
+/** Where the data at an offset is. Valid until the next resize. */
+static inline void *osc_cached_storage_at(const osc_cached_storage_t *storage, uint32_t offset)
 {
-    return storage->arena + (size_t) storage->regions[region].begin * OSC_CACHED_STORAGE_LINE;
+    return storage->arena + (size_t) offset * OSC_CACHED_STORAGE_UNIT;
 }
 
-/** The same from an offset: without a look at the descriptor. */
-static inline void *osc_cached_storage_at(const osc_cached_storage_t *storage, uint64_t offset)
+/** Units of a region or hole. */
+static inline uint32_t osc_cached_storage_units(const osc_cached_storage_t *storage,
+                                                uint32_t number)
 {
-    return storage->arena + offset;
+    const osc_cached_entry_t *entry = &storage->entries[number];
+    uint32_t end = (OSC_CACHED_STORAGE_NONE == entry->after)
+                       ? storage->capacity
+                       : storage->entries[entry->after].offset;
+
+    return end - entry->offset;
 }
 
-/** Bytes from the start of the arena to the region. */
-static inline uint64_t osc_cached_storage_offset(const osc_cached_storage_t *storage,
-                                                 uint32_t region)
+/** Bytes that a used region has room for. */
+static inline size_t osc_cached_storage_room(const osc_cached_storage_t *storage, uint32_t number)
 {
-    return (uint64_t) storage->regions[region].begin * OSC_CACHED_STORAGE_LINE;
+    return (size_t) (osc_cached_storage_units(storage, number) - storage->redzone)
+           * OSC_CACHED_STORAGE_UNIT;
 }
 
-/** Bytes of data of a region, as asked for. */
-static inline size_t osc_cached_storage_bytes(const osc_cached_storage_t *storage, uint32_t region)
+static inline bool osc_cached_storage_is_hole(const osc_cached_storage_t *storage, uint32_t number)
 {
-    const osc_cached_region_t *descriptor = &storage->regions[region];
-
-    return (size_t) (descriptor->lines - storage->redzone) * OSC_CACHED_STORAGE_LINE
-           - descriptor->slack;
+    return OSC_CACHED_STORAGE_NONE != number
+           && OSC_CACHED_ENTRY_HOLE == storage->entries[number].state;
 }
 
 /** Free bytes next to a region, before and behind (the paper's d_c). */
 static inline uint64_t osc_cached_storage_adjacent(const osc_cached_storage_t *storage,
-                                                   uint32_t region)
+                                                   uint32_t number)
 {
-    return (uint64_t) storage->regions[region].adjacent * OSC_CACHED_STORAGE_LINE;
-}
+    const osc_cached_entry_t *entries = storage->entries;
+    uint32_t before = entries[number].before, after = entries[number].after;
+    uint64_t units = 0;
 
-static inline uint32_t osc_cached_storage_owner(const osc_cached_storage_t *storage,
-                                                uint32_t region)
-{
-    return storage->regions[region].owner;
-}
-
-static inline void osc_cached_storage_set_owner(osc_cached_storage_t *storage, uint32_t region,
-                                                uint32_t owner)
-{
-    storage->regions[region].owner = owner;
+    if (osc_cached_storage_is_hole(storage, before)) {
+        units += entries[before].hole.size;
+    }
+    if (osc_cached_storage_is_hole(storage, after)) {
+        units += entries[after].hole.size;
+    }
+    return units * OSC_CACHED_STORAGE_UNIT;
 }
 
 /** Bytes of the arena. */
 static inline uint64_t osc_cached_storage_capacity(const osc_cached_storage_t *storage)
 {
-    return (uint64_t) storage->capacity * OSC_CACHED_STORAGE_LINE;
+    return (uint64_t) storage->capacity * OSC_CACHED_STORAGE_UNIT;
 }
 
-/** Bytes of the arena that used regions occupy: whole lines, with redzones. */
+/** Bytes of the arena that used regions occupy: whole units, with redzones. */
 static inline uint64_t osc_cached_storage_used_bytes(const osc_cached_storage_t *storage)
 {
-    return (uint64_t) storage->used_lines * OSC_CACHED_STORAGE_LINE;
+    return (uint64_t) storage->used_units * OSC_CACHED_STORAGE_UNIT;
 }
 
 static inline uint64_t osc_cached_storage_free_bytes(const osc_cached_storage_t *storage)
 {
-    return (uint64_t) (storage->capacity - storage->used_lines) * OSC_CACHED_STORAGE_LINE;
-}
-
-/** Used regions. */
-static inline uint32_t osc_cached_storage_num_regions(const osc_cached_storage_t *storage)
-{
-    return storage->num_used;
-}
-
-/** Free regions: the pieces that the free bytes are in. */
-static inline uint32_t osc_cached_storage_num_holes(const osc_cached_storage_t *storage)
-{
-    return storage->holes.count;
-}
-
-/** The most bytes that _alloc could give now. O(log holes). */
-uint64_t osc_cached_storage_largest_free(const osc_cached_storage_t *storage);
-
-/** Bytes that the arena and the descriptors take, for a budget. */
-static inline uint64_t osc_cached_storage_footprint(const osc_cached_storage_t *storage)
-{
-    return osc_cached_storage_capacity(storage)
-           + (uint64_t) storage->num_descriptors * sizeof(osc_cached_region_t);
+    return (uint64_t) (storage->capacity - storage->used_units) * OSC_CACHED_STORAGE_UNIT;
 }
 
 #endif /* OSC_CACHED_STORAGE_H */

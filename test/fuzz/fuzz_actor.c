@@ -841,7 +841,7 @@ static void change_keys(struct actor *a, struct window *w)
         const char *key, *value[4];
     } keys[] = {{"ompi_osc_cached_entries", {"16", "60", "500", "4096"}},
                 {"ompi_osc_cached_memory", {"4096", "9000", "64K", "1M"}},
-                {"ompi_osc_cached_scheme", {"full", "temporal", "positional", "full"}},
+                {"ompi_osc_cached_scheme", {"full", "temporal", "positional", "duel"}},
                 {"ompi_osc_cached_sample", {"1", "2", "16", "64"}},
                 {"ompi_osc_cached_adaptive", {"true", "false", "true", "false"}},
                 {"ompi_osc_cached_invalidate", {"true", "true", "true", "true"}},

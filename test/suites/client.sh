@@ -125,7 +125,7 @@ client_try() {
     client_prepare
     mpi_switches "${switches%:verify}" "$transport" "$ranks" || exit 2
     if [[ $switches == *:verify ]]; then
-        SWITCHES+=(--mca osc_cached_bypass_below 0 --mca osc_cached_profit 0 --mca osc_cached_admission 0
+        SWITCHES+=(--mca osc_cached_bypass_below 0 --mca osc_cached_profit 0
             --mca osc_cached_verify 2)
     fi
     mpi_launch "$limit" "$dir" "$program" "$MPIRUN" "${SWITCHES[@]}" "$program" "$@" 9>&- || rc=$?

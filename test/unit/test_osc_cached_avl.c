@@ -98,29 +98,6 @@ static void test_best_fit_and_ties(void **state)
     assert_int_equal(0, osc_cached_avl_verify(&tree));
 }
 
-static void test_cut(void **state)
-{
-    osc_cached_avl_t tree;
-
-    (void) state;
-    begin(&tree);
-    assert_int_equal(NONE, osc_cached_avl_cut(&tree, 1));
-    assert_int_equal(OSC_CACHED_OK, insert(&tree, 0, 10, 500));
-    assert_int_equal(OSC_CACHED_OK, insert(&tree, 1, 10, 100));
-    assert_int_equal(OSC_CACHED_OK, insert(&tree, 2, 7, 900));
-    assert_int_equal(NONE, osc_cached_avl_cut(&tree, 11));
-    assert_int_equal(1, osc_cached_avl_cut(&tree, 8)); /* behind 7 before, before it now */
-    assert_int_equal(2, owners[1].node.size);
-    assert_int_equal(108, owners[1].node.address);
-    assert_int_equal(1, osc_cached_avl_first(&tree));
-    assert_int_equal(2, osc_cached_avl_cut(&tree, 3)); /* stays where it is: 4 > 2 */
-    assert_int_equal(2, osc_cached_avl_next(&tree, 1));
-    assert_int_equal(1, osc_cached_avl_cut(&tree, 2)); /* all of it */
-    assert_int_equal(2, tree.count);
-    assert_int_equal(0, owners[1].node.size);
-    assert_int_equal(0, osc_cached_avl_verify(&tree));
-}
-
 static void test_extreme_keys(void **state)
 {
     osc_cached_avl_t tree;
@@ -299,32 +276,6 @@ static void run_model(uint64_t seed, uint32_t max, uint32_t sizes, int operation
             memmove(&model[i], &model[i + 1], (--count - i) * sizeof(model[0]));
             spare[count] = found;
         }
-        if (90 <= what && 0 < size) {
-            uint32_t cut, left, hole;
-
-            i = model_lower_bound(model, count, (uint64_t) size << 32);
-            cut = (i < count) ? model[i].index : NONE;
-            left = (i < count) ? (uint32_t) (model[i].key >> 32) - size : 0;
-            address = (i < count) ? (uint32_t) model[i].key + size : 0;
-            key = (uint64_t) left << 32 | address;
-            hole = model_lower_bound(model, count, key);
-            if (0 == left || hole == count || model[hole].key != key) { /* keys are unique */
-                assert_int_equal(cut, osc_cached_avl_cut(&tree, size));
-                if (NONE != cut) {
-                    memmove(&model[i], &model[i + 1], (--count - i) * sizeof(model[0]));
-                    assert_int_equal(left, owners[cut].node.size);
-                    assert_int_equal(address, owners[cut].node.address);
-                    spare[count] = cut;
-                }
-                if (0 < left) {
-                    i = model_lower_bound(model, count, key);
-                    memmove(&model[i + 1], &model[i], (count - i) * sizeof(model[0]));
-                    model[i].key = key;
-                    model[i].index = cut;
-                    ++count;
-                }
-            }
-        }
         assert_int_equal(count, tree.count);
         if (0 == step % 499) {
             assert_int_equal(0, osc_cached_avl_verify(&tree));
@@ -351,13 +302,9 @@ static void test_model(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_best_fit_and_ties),
-        cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_extreme_keys),
-        cmocka_unit_test(test_orders),
-        cmocka_unit_test(test_rebase),
-        cmocka_unit_test(test_verify_sees_damage),
+        cmocka_unit_test(test_empty),        cmocka_unit_test(test_best_fit_and_ties),
+        cmocka_unit_test(test_extreme_keys), cmocka_unit_test(test_orders),
+        cmocka_unit_test(test_rebase),       cmocka_unit_test(test_verify_sees_damage),
         cmocka_unit_test(test_model),
     };
 

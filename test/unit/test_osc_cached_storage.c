@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 /*
- * osc_cached_storage: best fit, holes, d_c, extend and trim, grow and shrink, failure of the
- * allocator, redzones, occupancy under churn, and a sorted list of intervals as the model.
+ * osc_cached_storage: both ways to find holes, d_c, extension, replacement, grow and shrink, other
+ * numbers, failure of the allocator, redzones, and data that must stay under random operations.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +29,11 @@
 #endif
 #endif
 
-#define LINE OSC_CACHED_STORAGE_LINE
+#if defined(WITH_ASAN)
+#include <sanitizer/asan_interface.h>
+#endif
+
+#define UNIT OSC_CACHED_STORAGE_UNIT
 #define NONE OSC_CACHED_STORAGE_NONE
 
 /* An allocator that counts, checks sizes and fails at the Nth request. */
@@ -86,108 +90,121 @@ typedef struct {
     osc_cached_storage_t s;
 } fixture_t;
 
-static void begin(fixture_t *f, uint64_t lines, uint32_t max_regions)
+static void verify(const fixture_t *f)
+{
+    assert_int_equal(0, osc_cached_storage_verify(&f->s));
+}
+
+static void begin_with(fixture_t *f, uint64_t units, uint32_t max_entries,
+                       osc_cached_holes_kind_t kind)
 {
     osc_cached_alloc_t alloc = {test_alloc_get, test_alloc_put, &f->counts};
 
     memset(f, 0, sizeof(*f));
     f->alloc = alloc;
     assert_int_equal(OSC_CACHED_OK,
-                     osc_cached_storage_create(&f->s, lines * LINE, max_regions, &f->alloc));
-    assert_int_equal(0, osc_cached_storage_verify(&f->s));
+                     osc_cached_storage_create(&f->s, units * UNIT, max_entries, kind, &f->alloc));
+    verify(f);
+}
+
+static void begin(fixture_t *f, uint64_t units, uint32_t max_entries)
+{
+    begin_with(f, units, max_entries, OSC_CACHED_HOLES_BEST_FIT);
 }
 
 static void end(fixture_t *f)
 {
-    assert_int_equal(0, osc_cached_storage_verify(&f->s));
+    verify(f);
     osc_cached_storage_destroy(&f->s);
     osc_cached_storage_destroy(&f->s);
     assert_int_equal(0, f->counts.in_use);
 }
 
-/* Bytes of data of a region of so many lines, at least 2: builds with redzones use one of them. */
-static size_t data_of(const fixture_t *f, uint32_t lines)
+/* Bytes of data of a region of so many units, at least 2: builds with redzones use one of them. */
+static size_t data_of(const fixture_t *f, uint32_t units)
 {
-    return (size_t) (lines - f->s.redzone) * LINE;
+    return (size_t) (units - f->s.redzone) * UNIT;
 }
 
-static int try_take(fixture_t *f, uint32_t lines, uint32_t *region)
+static uint32_t try_take(fixture_t *f, uint32_t units)
 {
-    int status = osc_cached_storage_alloc(&f->s, data_of(f, lines), lines, region);
+    uint32_t number = osc_cached_storage_alloc(&f->s, data_of(f, units));
 
-    assert_int_equal(0, osc_cached_storage_verify(&f->s));
-    return status;
+    verify(f);
+    return number;
 }
 
-static uint32_t take(fixture_t *f, uint32_t lines)
+static uint32_t take(fixture_t *f, uint32_t units)
 {
-    uint32_t region = NONE;
+    uint32_t number = try_take(f, units);
 
-    assert_int_equal(OSC_CACHED_OK, try_take(f, lines, &region));
-    return region;
+    assert_int_not_equal(NONE, number);
+    assert_int_equal(OSC_CACHED_ENTRY_PENDING, f->s.entries[number].state);
+    assert_int_equal(0, f->s.entries[number].pins);
+    assert_int_equal(NONE, f->s.entries[number].fill);
+    return number;
 }
 
-static void give(fixture_t *f, uint32_t region)
+static void give(fixture_t *f, uint32_t number)
 {
-    osc_cached_storage_release(&f->s, region);
-    assert_int_equal(0, osc_cached_storage_verify(&f->s));
+    osc_cached_storage_release(&f->s, number);
+    verify(f);
 }
 
-/* In lines. */
-static uint64_t place(const fixture_t *f, uint32_t region)
+static uint32_t place(const fixture_t *f, uint32_t number)
 {
-    return osc_cached_storage_offset(&f->s, region) / LINE;
+    return f->s.entries[number].offset;
 }
 
-static uint64_t dc(const fixture_t *f, uint32_t region)
+static void *data_at(const fixture_t *f, uint32_t number)
 {
-    return osc_cached_storage_adjacent(&f->s, region) / LINE;
+    return osc_cached_storage_at(&f->s, place(f, number));
+}
+
+static uint64_t dc(const fixture_t *f, uint32_t number)
+{
+    return osc_cached_storage_adjacent(&f->s, number) / UNIT;
 }
 
 static void test_arguments(void **state)
 {
     osc_cached_storage_t s;
     fixture_t f;
-    uint32_t region = 77;
+    osc_cached_holes_kind_t kind = OSC_CACHED_HOLES_IN_BINS;
 
     (void) state;
-    assert_int_equal(OSC_CACHED_BAD_ARGUMENT, osc_cached_storage_create(&s, 0, 1, NULL));
-    assert_int_equal(OSC_CACHED_BAD_ARGUMENT, osc_cached_storage_create(&s, LINE - 1, 1, NULL));
-    assert_int_equal(OSC_CACHED_BAD_ARGUMENT, osc_cached_storage_create(&s, UINT64_MAX, 1, NULL));
+    assert_int_equal(OSC_CACHED_BAD_ARGUMENT, osc_cached_storage_create(&s, 0, 2, kind, NULL));
     assert_int_equal(OSC_CACHED_BAD_ARGUMENT,
-                     osc_cached_storage_create(&s, OSC_CACHED_STORAGE_MAX_CAPACITY + 1, 1, NULL));
-    assert_int_equal(OSC_CACHED_BAD_ARGUMENT, osc_cached_storage_create(&s, 4096, 0, NULL));
+                     osc_cached_storage_create(&s, UNIT - 1, 2, kind, NULL));
     assert_int_equal(OSC_CACHED_BAD_ARGUMENT,
-                     osc_cached_storage_create(&s, 4096, UINT32_MAX, NULL));
-    /* The default allocator; the capacity is rounded down; more descriptors than lines are not
-     * made. */
-    assert_int_equal(OSC_CACHED_OK, osc_cached_storage_create(&s, 4 * LINE + 63, 100000, NULL));
-    assert_int_equal(4 * LINE, osc_cached_storage_capacity(&s));
-    assert_int_equal(4, s.num_descriptors);
-    assert_int_equal(0, (uintptr_t) s.arena % LINE);
+                     osc_cached_storage_create(&s, UINT64_MAX, 2, kind, NULL));
+    assert_int_equal(
+        OSC_CACHED_BAD_ARGUMENT,
+        osc_cached_storage_create(&s, OSC_CACHED_STORAGE_MAX_CAPACITY + 1, 2, kind, NULL));
+    assert_int_equal(OSC_CACHED_BAD_ARGUMENT, osc_cached_storage_create(&s, 4096, 1, kind, NULL));
+    assert_int_equal(OSC_CACHED_BAD_ARGUMENT,
+                     osc_cached_storage_create(&s, 4096, UINT32_MAX, kind, NULL));
+    /* The default allocator; the capacity is rounded down. */
+    assert_int_equal(OSC_CACHED_OK, osc_cached_storage_create(&s, 4 * UNIT + 15, 100, kind, NULL));
+    assert_int_equal(4 * UNIT, osc_cached_storage_capacity(&s));
+    assert_int_equal(0, (uintptr_t) s.arena % 64);
     osc_cached_storage_destroy(&s);
 
     begin(&f, 64, 8);
-    assert_int_equal(17, f.s.num_descriptors);
-    assert_int_equal(64 * LINE + 17 * 32, osc_cached_storage_footprint(&f.s));
-    assert_int_equal(OSC_CACHED_BAD_ARGUMENT, osc_cached_storage_alloc(&f.s, 0, 1, &region));
-    assert_int_equal(OSC_CACHED_FULL, osc_cached_storage_alloc(&f.s, SIZE_MAX, 1, &region));
-    assert_int_equal(OSC_CACHED_FULL, osc_cached_storage_alloc(&f.s, 64 * LINE + 1, 1, &region));
-    assert_int_equal(77, region); /* set on success only */
-    assert_int_equal(OSC_CACHED_OK, osc_cached_storage_alloc(&f.s, 100, 5, &region));
-    assert_int_equal(100, osc_cached_storage_bytes(&f.s, region));
-    assert_int_equal(5, osc_cached_storage_owner(&f.s, region));
-    osc_cached_storage_set_owner(&f.s, region, 6);
-    assert_int_equal(6, osc_cached_storage_owner(&f.s, region));
-    assert_int_equal(OSC_CACHED_BAD_ARGUMENT, osc_cached_storage_extend(&f.s, region, 99));
-    assert_int_equal(OSC_CACHED_FULL, osc_cached_storage_extend(&f.s, region, SIZE_MAX));
-    assert_int_equal(OSC_CACHED_BAD_ARGUMENT, osc_cached_storage_trim(&f.s, region, 0));
-    assert_int_equal(OSC_CACHED_BAD_ARGUMENT, osc_cached_storage_trim(&f.s, region, 101));
-    assert_int_equal(OSC_CACHED_BAD_ARGUMENT, osc_cached_storage_resize(&f.s, 63, NULL, NULL));
-    assert_int_equal(OSC_CACHED_BAD_ARGUMENT,
-                     osc_cached_storage_resize(&f.s, UINT64_MAX, NULL, NULL));
-    assert_int_equal(OSC_CACHED_BAD_ARGUMENT, osc_cached_storage_reserve(&f.s, 0));
-    assert_int_equal(OSC_CACHED_BAD_ARGUMENT, osc_cached_storage_reserve(&f.s, UINT32_MAX));
+    assert_int_equal(NONE, osc_cached_storage_alloc(&f.s, 0));
+    assert_int_equal(NONE, osc_cached_storage_alloc(&f.s, SIZE_MAX));
+    assert_int_equal(NONE, osc_cached_storage_alloc(&f.s, 64 * UNIT + 1));
+    assert_int_equal(0, osc_cached_storage_units_for(&f.s, 0));
+    assert_int_equal(0, osc_cached_storage_units_for(&f.s, SIZE_MAX));
+    assert_int_equal(1 + f.s.redzone, osc_cached_storage_units_for(&f.s, 1));
+    assert_int_equal(1 + f.s.redzone, osc_cached_storage_units_for(&f.s, 16));
+    assert_int_equal(2 + f.s.redzone, osc_cached_storage_units_for(&f.s, 17));
+    assert_int_equal(0, osc_cached_storage_alloc(&f.s, 100));
+    assert_int_equal(100, f.s.entries[0].bytes);
+    assert_int_equal(112, osc_cached_storage_room(&f.s, 0));
+    assert_false(osc_cached_storage_extend(&f.s, 0, SIZE_MAX));
+    assert_int_equal(OSC_CACHED_BAD_ARGUMENT, osc_cached_storage_resize(&f.s, 15));
+    assert_int_equal(OSC_CACHED_BAD_ARGUMENT, osc_cached_storage_resize(&f.s, UINT64_MAX));
     end(&f);
 }
 
@@ -198,7 +215,7 @@ static void test_best_fit_and_ties(void **state)
 
     (void) state;
     begin(&f, 64, 64);
-    /* Holes of 10, 4, 4 and 6 lines, and 36 - 8 at the end, with regions of 2 lines between. */
+    /* Holes of 10, 4, 4 and 6 units, and 32 at the end, with regions of 2 units between. */
     r[0] = take(&f, 10);
     r[1] = take(&f, 2);
     r[2] = take(&f, 4);
@@ -211,10 +228,9 @@ static void test_best_fit_and_ties(void **state)
     give(&f, r[4]);
     give(&f, r[2]);
     give(&f, r[0]);
-    assert_int_equal(4 * 2, osc_cached_storage_used_bytes(&f.s) / LINE);
-    assert_int_equal(64 - 8, osc_cached_storage_free_bytes(&f.s) / LINE);
-    assert_int_equal(4, osc_cached_storage_num_regions(&f.s));
-    assert_int_equal(data_of(&f, 32), osc_cached_storage_largest_free(&f.s));
+    assert_int_equal(4 * 2, osc_cached_storage_used_bytes(&f.s) / UNIT);
+    assert_int_equal(64 - 8, osc_cached_storage_free_bytes(&f.s) / UNIT);
+    assert_int_equal(4, f.s.num_used);
     assert_int_equal(12, place(&f, take(&f, 3))); /* of the two holes of 4, the first */
     assert_int_equal(18, place(&f, take(&f, 4)));
     assert_int_equal(24, place(&f, take(&f, 4))); /* 6 fits better than 10 */
@@ -222,6 +238,13 @@ static void test_best_fit_and_ties(void **state)
     assert_int_equal(28, place(&f, take(&f, 2))); /* the rest of 6 is an exact fit */
     assert_int_equal(5, place(&f, take(&f, 5)));  /* the rest of 10 is one */
     assert_int_equal(32, place(&f, take(&f, 5)));
+    /* in the other way, and back */
+    osc_cached_storage_set_holes(&f.s, OSC_CACHED_HOLES_IN_BINS);
+    verify(&f);
+    assert_int_equal(37, place(&f, take(&f, 5)));
+    osc_cached_storage_set_holes(&f.s, OSC_CACHED_HOLES_IN_BINS);
+    osc_cached_storage_set_holes(&f.s, OSC_CACHED_HOLES_BEST_FIT);
+    verify(&f);
     end(&f);
 }
 
@@ -237,7 +260,8 @@ static void test_coalescing(void **state)
         for (int order = 0; order < 6; ++order) {
             uint32_t left = NONE, right = NONE, r[3];
 
-            begin(&f, framed ? 15 : 9, 5);
+            begin_with(&f, framed ? 15 : 9, 6,
+                       (order < 3) ? OSC_CACHED_HOLES_BEST_FIT : OSC_CACHED_HOLES_IN_BINS);
             if (framed) {
                 left = take(&f, 3);
             }
@@ -247,13 +271,12 @@ static void test_coalescing(void **state)
             if (framed) {
                 right = take(&f, 3);
             }
-            assert_int_equal(0, osc_cached_storage_largest_free(&f.s));
-            assert_int_equal(0, osc_cached_storage_num_holes(&f.s));
+            assert_int_equal(0, f.s.holes.count);
+            assert_int_equal(NONE, try_take(&f, 2));
             for (int i = 0; i < 3; ++i) {
                 give(&f, r[orders[order][i]]);
             }
-            assert_int_equal(1, osc_cached_storage_num_holes(&f.s));
-            assert_int_equal(data_of(&f, 9), osc_cached_storage_largest_free(&f.s));
+            assert_int_equal(1, f.s.holes.count);
             if (framed) {
                 assert_int_equal(9, dc(&f, left));
                 assert_int_equal(9, dc(&f, right));
@@ -264,10 +287,11 @@ static void test_coalescing(void **state)
     }
 }
 
-static void test_adjacent(void **state)
+static void test_adjacent_and_extend(void **state)
 {
     fixture_t f;
     uint32_t a, b, c, d;
+    unsigned char *data;
 
     (void) state;
     begin(&f, 100, 10);
@@ -278,214 +302,96 @@ static void test_adjacent(void **state)
     assert_int_equal(70, dc(&f, b));
     c = take(&f, 30);
     assert_int_equal(0, dc(&f, b));
-    assert_int_equal(40, dc(&f, c));
     d = take(&f, 40);
     assert_int_equal(0, dc(&f, c));
     assert_int_equal(0, dc(&f, d));
     give(&f, b);
     assert_int_equal(20, dc(&f, a));
     assert_int_equal(20, dc(&f, c));
-    assert_int_equal(0, dc(&f, d));
     give(&f, d);
     assert_int_equal(60, dc(&f, c)); /* both sides */
     b = take(&f, 5);                 /* the start of the hole between a and c */
     assert_int_equal(10, place(&f, b));
     assert_int_equal(0, dc(&f, a));
     assert_int_equal(15, dc(&f, b));
-    assert_int_equal(55, dc(&f, c));
-    assert_int_equal(OSC_CACHED_OK, osc_cached_storage_extend(&f.s, b, data_of(&f, 12)));
+    data = data_at(&f, b);
+    memset(data, 7, data_of(&f, 5));
+    /* what its units have room for anyway; then some of the hole; then all of it; then no more */
+    assert_true(osc_cached_storage_extend(&f.s, b, data_of(&f, 5) - 3));
+    assert_int_equal(15, dc(&f, b));
+    assert_true(osc_cached_storage_extend(&f.s, b, data_of(&f, 12)));
     assert_int_equal(8, dc(&f, b));
-    assert_int_equal(48, dc(&f, c));
-    assert_int_equal(OSC_CACHED_OK, osc_cached_storage_trim(&f.s, a, data_of(&f, 4)));
-    assert_int_equal(6, dc(&f, a));
-    assert_int_equal(14, dc(&f, b));
-    assert_int_equal(48, dc(&f, c));
-    assert_int_equal(0, osc_cached_storage_verify(&f.s));
-    give(&f, b);
-    assert_int_equal(26, dc(&f, a));
-    assert_int_equal(66, dc(&f, c));
-    give(&f, c);
-    assert_int_equal(96, dc(&f, a));
-    give(&f, a);
-    assert_int_equal(data_of(&f, 100), osc_cached_storage_largest_free(&f.s));
-    end(&f);
-}
-
-static void test_extend_and_trim(void **state)
-{
-    fixture_t f;
-    uint32_t a, b;
-    unsigned char *data;
-
-    (void) state;
-    begin(&f, 40, 4);
-    a = take(&f, 10);
-    b = take(&f, 10);
-    data = osc_cached_storage_pointer(&f.s, b);
-    memset(data, 7, data_of(&f, 10));
-    assert_int_equal(OSC_CACHED_FULL, osc_cached_storage_extend(&f.s, a, data_of(&f, 11)));
-    assert_int_equal(OSC_CACHED_FULL, osc_cached_storage_extend(&f.s, b, data_of(&f, 31)));
-    assert_int_equal(OSC_CACHED_OK, osc_cached_storage_extend(&f.s, b, data_of(&f, 10)));
-    assert_int_equal(data_of(&f, 10), osc_cached_storage_bytes(&f.s, b));
-    assert_int_equal(0, osc_cached_storage_verify(&f.s));
-    /* One byte more takes a line; more bytes in that line take nothing. */
-    assert_int_equal(OSC_CACHED_OK, osc_cached_storage_extend(&f.s, b, data_of(&f, 10) + 1));
-    assert_int_equal(21, osc_cached_storage_used_bytes(&f.s) / LINE);
-    assert_int_equal(OSC_CACHED_OK, osc_cached_storage_extend(&f.s, b, data_of(&f, 11)));
-    assert_int_equal(21, osc_cached_storage_used_bytes(&f.s) / LINE);
-    assert_int_equal(0, osc_cached_storage_verify(&f.s));
-    /* The whole hole: its descriptor goes. */
-    assert_int_equal(OSC_CACHED_OK, osc_cached_storage_extend(&f.s, b, data_of(&f, 30)));
-    assert_int_equal(0, osc_cached_storage_num_holes(&f.s));
+    verify(&f);
+    assert_true(osc_cached_storage_extend(&f.s, b, data_of(&f, 20)));
     assert_int_equal(0, dc(&f, b));
-    assert_int_equal(0, osc_cached_storage_verify(&f.s));
-    memset(data + data_of(&f, 10), 8, data_of(&f, 30) - data_of(&f, 10));
-    /* Trimming within the last line frees nothing; then a new hole; then the same hole grows. */
-    assert_int_equal(OSC_CACHED_OK, osc_cached_storage_trim(&f.s, b, data_of(&f, 30) - 63));
-    assert_int_equal(0, osc_cached_storage_num_holes(&f.s));
-    assert_int_equal(data_of(&f, 30) - 63, osc_cached_storage_bytes(&f.s, b));
-    assert_int_equal(OSC_CACHED_OK, osc_cached_storage_trim(&f.s, b, data_of(&f, 29)));
-    assert_int_equal(1, dc(&f, b));
-    assert_int_equal(0, osc_cached_storage_verify(&f.s));
-    assert_int_equal(OSC_CACHED_OK, osc_cached_storage_trim(&f.s, b, data_of(&f, 12)));
-    assert_int_equal(18, dc(&f, b));
-    assert_int_equal(0, osc_cached_storage_verify(&f.s));
-    /* Between two used regions. */
-    assert_int_equal(OSC_CACHED_OK, osc_cached_storage_trim(&f.s, a, 1));
-    assert_int_equal(9 - f.s.redzone, dc(&f, a));
-    assert_int_equal(27 - f.s.redzone, dc(&f, b));
-    assert_ptr_equal(data, osc_cached_storage_pointer(&f.s, b));
-    for (size_t i = 0; i < data_of(&f, 12); ++i) {
-        assert_int_equal(i < data_of(&f, 10) ? 7 : 8, data[i]);
+    verify(&f);
+    assert_false(osc_cached_storage_extend(&f.s, b, data_of(&f, 20) + 1));
+    assert_false(osc_cached_storage_extend(&f.s, c, data_of(&f, 71)));
+    memset(data + data_of(&f, 5), 8, data_of(&f, 20) - data_of(&f, 5));
+    for (size_t i = 0; i < data_of(&f, 20); ++i) {
+        assert_int_equal(i < data_of(&f, 5) ? 7 : 8, data[i]);
     }
     end(&f);
 }
 
-static void test_full(void **state)
+/* Neighbours end, and one takes their place. */
+static void test_replace(void **state)
 {
     fixture_t f;
-    uint32_t r[32], region = NONE;
+    uint32_t r[5], made;
 
     (void) state;
-    begin(&f, 64, 32);
-    for (int i = 0; i < 32; ++i) {
-        r[i] = take(&f, 2);
-        assert_int_equal(2 * i, place(&f, r[i]));
-        assert_int_equal(0, (uintptr_t) osc_cached_storage_pointer(&f.s, r[i]) % LINE);
+    begin_with(&f, 50, 20, OSC_CACHED_HOLES_IN_BINS);
+    for (int i = 0; i < 5; ++i) {
+        r[i] = take(&f, 10);
     }
-    assert_int_equal(OSC_CACHED_FULL, try_take(&f, 2, &region));
-    assert_int_equal(64 * LINE, osc_cached_storage_used_bytes(&f.s));
-    /* Half of it is free, but in pieces of two lines: external fragmentation. */
-    for (int i = 0; i < 32; i += 2) {
-        give(&f, r[i]);
-    }
-    assert_int_equal(32, osc_cached_storage_free_bytes(&f.s) / LINE);
-    assert_int_equal(OSC_CACHED_FULL, try_take(&f, 3, &region));
-    assert_int_equal(4, dc(&f, r[1]));
-    assert_int_equal(2, dc(&f, r[31]));
-    assert_int_equal(0, place(&f, take(&f, 2)));
+    f.s.hand = r[2];
+    /* less than they have: a hole */
+    made = osc_cached_storage_replace(&f.s, r[1], 2, data_of(&f, 15));
+    verify(&f);
+    assert_int_equal(r[1], made);
+    assert_int_equal(10, place(&f, made));
+    assert_int_equal(1, f.s.holes.count);
+    assert_int_equal(5, dc(&f, r[3]));
+    assert_true(osc_cached_storage_is_hole(&f.s, f.s.hand)); /* on what follows */
+    /* holes among them, and one behind that becomes larger */
+    give(&f, r[4]);
+    made = osc_cached_storage_replace(&f.s, f.s.entries[made].after, 2, data_of(&f, 12));
+    verify(&f);
+    assert_int_equal(25, place(&f, made));
+    assert_int_equal(1, f.s.holes.count);
+    assert_int_equal(13, dc(&f, made));
+    /* to the very end of the arena: the hand begins again */
+    made = osc_cached_storage_replace(&f.s, made, 2, data_of(&f, 25));
+    verify(&f);
+    assert_int_equal(0, f.s.holes.count);
+    assert_int_equal(f.s.head, f.s.hand);
     end(&f);
 }
 
-static void test_descriptors_run_out(void **state)
+/* Without an entry for the rest of a hole, a region is larger than it need be. */
+static void test_entries_run_out(void **state)
 {
     fixture_t f;
-    uint32_t r[4], region = NONE;
+    uint32_t r[4];
 
     (void) state;
-    begin(&f, 1000, 4);
+    begin(&f, 100, 4);
     for (int i = 0; i < 4; ++i) {
         r[i] = take(&f, 10);
     }
-    assert_int_equal(OSC_CACHED_NO_MEMORY, try_take(&f, 2, &region));
-    assert_int_equal(NONE, region);
-    /* The pool has room for a hole behind each. */
-    for (int i = 0; i < 4; ++i) {
-        assert_int_equal(OSC_CACHED_OK, osc_cached_storage_trim(&f.s, r[i], data_of(&f, 5)));
-        assert_int_equal(0, osc_cached_storage_verify(&f.s));
-    }
-    assert_int_equal(8, f.s.num_used + osc_cached_storage_num_holes(&f.s));
-    assert_int_equal(OSC_CACHED_OK, osc_cached_storage_reserve(&f.s, 3)); /* never less */
-    assert_int_equal(4, f.s.max_regions);
-    assert_int_equal(OSC_CACHED_OK, osc_cached_storage_reserve(&f.s, 100));
-    assert_int_equal(0, osc_cached_storage_verify(&f.s));
-    for (int i = 0; i < 4; ++i) {
-        assert_int_equal(10 * i, place(&f, r[i])); /* region numbers stay */
-    }
-    for (int i = 4; i < 100; ++i) {
-        (void) take(&f, 5);
-    }
-    assert_int_equal(OSC_CACHED_NO_MEMORY, try_take(&f, 2, &region));
-    give(&f, r[0]);
-    (void) take(&f, 2);
-    end(&f);
-}
-
-static void test_clear(void **state)
-{
-    fixture_t f;
-
-    (void) state;
-    begin(&f, 100, 20);
-    for (int round = 0; round < 3; ++round) {
-        for (uint32_t i = 0; i < 10; ++i) {
-            memset(osc_cached_storage_pointer(&f.s, take(&f, 2 + i)), 1, data_of(&f, 2 + i));
-        }
-        osc_cached_storage_clear(&f.s);
-        assert_int_equal(0, osc_cached_storage_verify(&f.s));
-        assert_int_equal(0, osc_cached_storage_used_bytes(&f.s));
-        assert_int_equal(NONE, osc_cached_storage_first(&f.s));
-        assert_int_equal(data_of(&f, 100), osc_cached_storage_largest_free(&f.s));
-    }
-    end(&f);
-}
-
-static void test_walk(void **state)
-{
-    fixture_t f;
-    uint32_t r[10], at;
-
-    (void) state;
-    begin(&f, 100, 20);
-    for (uint32_t i = 0; i < 10; ++i) {
-        r[i] = take(&f, 3);
-    }
-    give(&f, r[0]);
-    give(&f, r[4]);
-    give(&f, r[5]);
-    at = osc_cached_storage_first(&f.s);
-    for (uint32_t i = 1; i < 10; i += (3 == i) ? 3 : 1) {
-        assert_int_equal(r[i], at);
-        at = osc_cached_storage_next(&f.s, at);
-    }
-    assert_int_equal(NONE, at);
-    end(&f);
-}
-
-/* Pages are counted by the system; here: contents stay, and the count of bytes is right. */
-static void test_prefault(void **state)
-{
-    fixture_t f;
-    uint32_t region;
-
-    (void) state;
-    begin(&f, 1000, 20);
-    /* 41 descriptors first, then whole pages of the arena */
-    assert_int_equal(64000 - 8192, osc_cached_storage_prefault(&f.s, 41 * 32 + 8000));
-    region = take(&f, 900);
-    memset(osc_cached_storage_pointer(&f.s, region), 9, data_of(&f, 900));
-    assert_int_equal(0, osc_cached_storage_prefault(&f.s, SIZE_MAX));
-    assert_int_equal(0, osc_cached_storage_prefault(&f.s, SIZE_MAX));
-    for (size_t i = 0; i < data_of(&f, 900); ++i) {
-        assert_int_equal(9, ((char *) osc_cached_storage_pointer(&f.s, region))[i]);
-    }
-    assert_int_equal(OSC_CACHED_OK, osc_cached_storage_resize(&f.s, 128000, NULL, NULL));
-    assert_int_equal(128000, osc_cached_storage_prefault(&f.s, 1));
-    assert_int_equal(128000 - 4096, osc_cached_storage_prefault(&f.s, 1));
-    assert_int_equal(0, osc_cached_storage_prefault(&f.s, SIZE_MAX));
-    assert_int_equal(OSC_CACHED_OK, osc_cached_storage_reserve(&f.s, 30)); /* a new pool */
-    assert_int_equal(128000, osc_cached_storage_prefault(&f.s, 1));
-    assert_int_equal(9, *(char *) osc_cached_storage_pointer(&f.s, region));
+    assert_int_equal(70, osc_cached_storage_units(&f.s, r[3]));
+    assert_int_equal(100, f.s.used_units);
+    assert_int_equal(NONE, try_take(&f, 2));
+    give(&f, r[0]); /* 10: its own entry becomes the hole's */
+    r[0] = take(&f, 8);
+    assert_int_equal(10, osc_cached_storage_units(&f.s, r[0]));
+    assert_true(osc_cached_storage_extend(&f.s, r[0], data_of(&f, 10)));
+    /* growing would need an entry for the hole */
+    assert_int_equal(OSC_CACHED_FULL, osc_cached_storage_resize(&f.s, 200 * UNIT));
+    give(&f, r[3]);
+    assert_int_equal(OSC_CACHED_OK, osc_cached_storage_resize(&f.s, 200 * UNIT));
+    assert_int_equal(170, dc(&f, r[2]));
     end(&f);
 }
 
@@ -495,187 +401,154 @@ static unsigned char pattern(uint32_t owner, size_t i)
     return (unsigned char) (owner * 131 + i * 7 + (i >> 8));
 }
 
-static void fill(fixture_t *f, uint32_t region, size_t from)
+static void fill(fixture_t *f, uint32_t number, uint32_t owner)
 {
-    unsigned char *data = osc_cached_storage_pointer(&f->s, region);
-    uint32_t owner = osc_cached_storage_owner(&f->s, region);
-    size_t bytes = osc_cached_storage_bytes(&f->s, region);
+    unsigned char *data = data_at(f, number);
 
-    for (size_t i = from; i < bytes; ++i) {
+    for (size_t i = 0; i < f->s.entries[number].bytes; ++i) {
         data[i] = pattern(owner, i);
     }
 }
 
-static void check(const fixture_t *f, uint32_t region, uint32_t owner)
+static void check(const fixture_t *f, uint32_t number, uint32_t owner)
 {
-    const unsigned char *data = osc_cached_storage_pointer(&f->s, region);
-    size_t bytes = osc_cached_storage_bytes(&f->s, region), wrong = 0;
+    const unsigned char *data = data_at(f, number);
+    size_t wrong = 0;
 
-    for (size_t i = 0; i < bytes; ++i) {
+    for (size_t i = 0; i < f->s.entries[number].bytes; ++i) {
         wrong += data[i] != pattern(owner, i);
     }
     assert_int_equal(0, wrong);
-    assert_int_equal(owner, osc_cached_storage_owner(&f->s, region));
-}
-
-typedef struct {
-    uint32_t count;
-    uint64_t offset[4096]; /* by owner; 0: not told */
-    bool told[4096];
-} moves_t;
-
-static moves_t moves;
-
-static void on_moved(void *context, uint32_t owner, uint64_t new_offset)
-{
-    moves_t *m = context;
-
-    assert_true(owner < 4096);
-    assert_false(m->told[owner]);
-    m->told[owner] = true;
-    m->offset[owner] = new_offset;
-    ++m->count;
 }
 
 static void test_resize(void **state)
 {
     fixture_t f;
-    uint32_t r[8];
+    uint32_t r[10];
 
     (void) state;
-    begin(&f, 80, 8);
-    for (uint32_t i = 0; i < 8; ++i) {
-        assert_int_equal(OSC_CACHED_OK,
-                         osc_cached_storage_alloc(&f.s, data_of(&f, 10) - i, i, &r[i]));
-        fill(&f, r[i], 0);
+    begin(&f, 100, 20);
+    for (uint32_t i = 0; i < 10; ++i) {
+        r[i] = take(&f, 10);
+        fill(&f, r[i], i);
     }
-    /* Full to the last line; growing adds a hole. Offsets stay, and nobody is told of moves. */
-    memset(&moves, 0, sizeof(moves));
-    assert_int_equal(OSC_CACHED_OK, osc_cached_storage_resize(&f.s, 100 * LINE, on_moved, &moves));
-    assert_int_equal(0, osc_cached_storage_verify(&f.s));
-    assert_int_equal(20, dc(&f, r[7]));
-    assert_int_equal(OSC_CACHED_OK, osc_cached_storage_resize(&f.s, 200 * LINE, on_moved, &moves));
-    assert_int_equal(120, dc(&f, r[7])); /* the hole at the end grows */
-    assert_int_equal(1, osc_cached_storage_num_holes(&f.s));
-    assert_int_equal(0, moves.count);
-    for (uint32_t i = 0; i < 8; ++i) {
-        assert_int_equal(10 * i, place(&f, r[i]));
-        check(&f, r[i], i);
+    for (uint32_t i = 0; i < 10; i += 2) {
+        give(&f, r[i]);
     }
-    /* Shrinking: what is used must fit; here exactly, without moving. */
-    assert_int_equal(OSC_CACHED_FULL, osc_cached_storage_resize(&f.s, 79 * LINE, on_moved, &moves));
-    assert_int_equal(200 * LINE, osc_cached_storage_capacity(&f.s));
-    assert_int_equal(OSC_CACHED_OK, osc_cached_storage_resize(&f.s, 90 * LINE, NULL, NULL));
-    assert_int_equal(10, dc(&f, r[7]));
-    assert_int_equal(OSC_CACHED_OK, osc_cached_storage_resize(&f.s, 80 * LINE, NULL, NULL));
-    assert_int_equal(0, osc_cached_storage_num_holes(&f.s));
-    assert_int_equal(0, osc_cached_storage_verify(&f.s));
-    /* Holes before the last: without a callback nothing may move, with one all fit. */
-    give(&f, r[1]);
-    give(&f, r[4]);
-    give(&f, r[5]);
-    assert_int_equal(OSC_CACHED_FULL, osc_cached_storage_resize(&f.s, 60 * LINE, NULL, NULL));
-    assert_int_equal(0, osc_cached_storage_verify(&f.s));
-    assert_int_equal(OSC_CACHED_OK, osc_cached_storage_resize(&f.s, 60 * LINE, on_moved, &moves));
-    assert_int_equal(0, osc_cached_storage_verify(&f.s));
-    assert_int_equal(4, moves.count); /* 2, 3, 6, 7; region 0 stayed */
-    assert_false(moves.told[0]);
-    for (uint32_t i = 0, next = 0; i < 8; ++i) {
-        if (1 != i && 4 != i && 5 != i) {
-            assert_int_equal(next, place(&f, r[i]));
-            assert_true(0 == i || next * LINE == moves.offset[i]);
+    assert_int_equal(OSC_CACHED_OK, osc_cached_storage_resize(&f.s, 100 * UNIT)); /* nothing */
+    assert_int_equal(5, f.s.holes.count);
+    for (uint32_t units = 1000; 50 <= units; units = units / 2 + 25) {
+        f.s.hand = r[5];
+        assert_int_equal(OSC_CACHED_OK, osc_cached_storage_resize(&f.s, units * UNIT));
+        verify(&f);
+        assert_int_equal(r[5], f.s.hand);
+        assert_int_equal(units * UNIT, osc_cached_storage_capacity(&f.s));
+        assert_int_equal(units > 50, f.s.holes.count); /* all together */
+        osc_cached_storage_prefault(&f.s);
+        for (uint32_t i = 1; i < 10; i += 2) {
             check(&f, r[i], i);
-            next += 10;
+            assert_int_equal(10 * (i / 2), place(&f, r[i]));
+        }
+        if (50 == units) {
+            break;
         }
     }
-    assert_int_equal(10, dc(&f, r[7]));
-    /* Exactly what is used: no hole is left. */
-    give(&f, r[0]);
-    memset(&moves, 0, sizeof(moves));
-    assert_int_equal(OSC_CACHED_OK, osc_cached_storage_resize(&f.s, 40 * LINE, on_moved, &moves));
-    assert_int_equal(4, moves.count);
-    assert_int_equal(0, osc_cached_storage_num_holes(&f.s));
-    assert_int_equal(0, osc_cached_storage_verify(&f.s));
-    check(&f, r[7], 7);
+    assert_int_equal(OSC_CACHED_FULL, osc_cached_storage_resize(&f.s, 49 * UNIT));
+    /* a hand on a hole begins again */
+    give(&f, r[3]);
+    f.s.hand = f.s.entries[r[1]].after;
+    assert_int_equal(OSC_CACHED_OK, osc_cached_storage_resize(&f.s, 60 * UNIT));
+    assert_int_equal(f.s.head, f.s.hand);
     end(&f);
 }
 
-static void test_resize_empty(void **state)
+static uint32_t moved_from[64], moved_to[64], num_moved;
+
+static void on_moved(void *context, uint32_t from, uint32_t to)
+{
+    fixture_t *f = context;
+
+    assert_memory_equal(&f->s.entries[from].offset, &f->s.entries[to].offset, 8);
+    moved_from[num_moved] = from;
+    moved_to[num_moved++] = to;
+}
+
+static void test_renumber(void **state)
 {
     fixture_t f;
+    osc_cached_entry_t *entries;
+    uint32_t r[20];
 
     (void) state;
-    begin(&f, 1, 1000);
-    assert_int_equal(1, f.s.num_descriptors);
-    assert_int_equal(OSC_CACHED_OK, osc_cached_storage_resize(&f.s, 5000 * LINE, NULL, NULL));
-    assert_int_equal(2001, f.s.num_descriptors); /* the pool follows, up to what may be used */
-    assert_int_equal(0, osc_cached_storage_verify(&f.s));
-    assert_int_equal(OSC_CACHED_OK, osc_cached_storage_resize(&f.s, LINE, NULL, NULL));
-    assert_int_equal(0, osc_cached_storage_verify(&f.s));
-    assert_int_equal(OSC_CACHED_OK, osc_cached_storage_resize(&f.s, 4 << 20, NULL, NULL));
-    assert_int_equal(0, (uintptr_t) f.s.arena % (2 << 20)); /* fit for huge pages */
+    begin_with(&f, 200, 40, OSC_CACHED_HOLES_IN_BINS);
+    for (uint32_t i = 0; i < 20; ++i) {
+        r[i] = take(&f, 10);
+        fill(&f, r[i], i);
+    }
+    for (uint32_t i = 0; i < 14; ++i) {
+        if (i < 10 || 12 == i) {
+            give(&f, r[i]);
+        }
+    }
+    /* 9 used, and 2 holes; the last ones have high numbers */
+    f.s.hand = r[19];
+    num_moved = 0;
+    assert_int_equal(OSC_CACHED_FULL, osc_cached_storage_renumber(&f.s, 9, on_moved, &f));
+    assert_int_equal(OSC_CACHED_OK, osc_cached_storage_renumber(&f.s, 11, on_moved, &f));
+    verify(&f);
+    assert_true(0 < num_moved);
+    assert_int_equal(2, f.s.holes.count);
+    for (uint32_t i = 10; i < 20; ++i) {
+        for (uint32_t k = 0; k < num_moved; ++k) {
+            if (moved_from[k] == r[i]) {
+                r[i] = moved_to[k];
+                break;
+            }
+        }
+        if (12 != i) {
+            assert_true(r[i] < 11);
+            check(&f, r[i], i);
+        }
+    }
+    assert_int_equal(r[19], f.s.hand);
+    entries = f.alloc.alloc(f.alloc.context, 64, 11 * sizeof(*entries));
+    osc_cached_storage_set_entries(&f.s, entries, 11);
+    verify(&f);
+    /* too many holes: moved together first, if there is memory for that */
+    f.counts.fail_at = f.counts.requests + 1;
+    assert_int_equal(OSC_CACHED_NO_MEMORY, osc_cached_storage_renumber(&f.s, 10, on_moved, &f));
+    verify(&f);
+    num_moved = 0;
+    assert_int_equal(OSC_CACHED_OK, osc_cached_storage_renumber(&f.s, 10, on_moved, &f));
+    verify(&f);
+    assert_int_equal(1, f.s.holes.count);
     end(&f);
 }
 
 static void test_no_memory(void **state)
 {
-    test_alloc_t counts;
-    osc_cached_alloc_t alloc = {test_alloc_get, test_alloc_put, &counts};
     osc_cached_storage_t s;
     fixture_t f;
-    uint32_t r[10];
+    uint32_t a;
 
     (void) state;
     for (size_t n = 1; n <= 2; ++n) {
-        memset(&counts, 0, sizeof(counts));
-        counts.fail_at = n;
-        assert_int_equal(OSC_CACHED_NO_MEMORY, osc_cached_storage_create(&s, 4096, 9, &alloc));
-        assert_int_equal(n, counts.requests);
-        assert_int_equal(0, counts.in_use);
-    }
-    begin(&f, 100, 1000);
-    assert_int_equal(2, f.counts.requests); /* none of them is missing above */
-    for (uint32_t i = 0; i < 10; ++i) {
-        r[i] = take(&f, 10);
-        osc_cached_storage_set_owner(&f.s, r[i], i);
-        fill(&f, r[i], 0);
-    }
-    give(&f, r[3]);
-    for (size_t n = 1; n <= 4; ++n) {
-        int status;
+        osc_cached_alloc_t alloc = {test_alloc_get, test_alloc_put, &f.counts};
 
-        memset(&moves, 0, sizeof(moves));
-        f.counts.requests = 0;
-        /* grow, grow, shrink, reserve: two, two, one and one request */
-        f.counts.fail_at = (2 == n) ? 2 : 1;
-        if (n <= 2) {
-            status = osc_cached_storage_resize(&f.s, 200 * LINE, on_moved, &moves);
-        } else if (3 == n) {
-            status = osc_cached_storage_resize(&f.s, 90 * LINE, on_moved, &moves);
-        } else {
-            assert_int_equal(OSC_CACHED_OK,
-                             osc_cached_storage_reserve(&f.s, 2000)); /* one per line: enough */
-            assert_int_equal(0, f.counts.requests);
-            f.counts.fail_at = 0;
-            assert_int_equal(OSC_CACHED_OK,
-                             osc_cached_storage_resize(&f.s, 10000 * LINE, NULL, NULL));
-            assert_int_equal(2, f.counts.requests);
-            f.counts.fail_at = 3;
-            status = osc_cached_storage_reserve(&f.s, 4000);
-            assert_int_equal(2000, f.s.max_regions);
-        }
-        assert_int_equal(OSC_CACHED_NO_MEMORY, status);
-        assert_int_equal(0, moves.count);
-        assert_int_equal(2, f.counts.in_use);
-        assert_int_equal(n < 4 ? 100 * LINE : 10000 * LINE, osc_cached_storage_capacity(&f.s));
-        assert_int_equal(0, osc_cached_storage_verify(&f.s));
-        for (uint32_t i = 0; i < 10; ++i) {
-            if (3 != i) {
-                assert_int_equal(10 * i, place(&f, r[i]));
-                check(&f, r[i], i);
-            }
-        }
+        memset(&f, 0, sizeof(f));
+        memset(&s, 0x77, sizeof(s));
+        f.counts.fail_at = n;
+        assert_int_equal(OSC_CACHED_NO_MEMORY,
+                         osc_cached_storage_create(&s, 4096, 10, OSC_CACHED_HOLES_IN_BINS, &alloc));
+        assert_int_equal(0, f.counts.in_use);
     }
+    begin(&f, 100, 10);
+    a = take(&f, 10);
+    fill(&f, a, 1);
+    f.counts.fail_at = f.counts.requests + 1;
+    assert_int_equal(OSC_CACHED_NO_MEMORY, osc_cached_storage_resize(&f.s, 200 * UNIT));
+    verify(&f);
+    check(&f, a, 1);
     end(&f);
 }
 
@@ -683,52 +556,41 @@ static void test_verify_sees_damage(void **state)
 {
     fixture_t f;
     uint32_t a, b, c, hole;
-    osc_cached_region_t *regions, saved;
 
     (void) state;
     begin(&f, 100, 10);
     a = take(&f, 10);
     b = take(&f, 10);
     c = take(&f, 10);
-    (void) take(&f, 10);
     give(&f, b);
-    regions = f.s.regions;
-    hole = regions[a].next;
-
-#define DAMAGE(invariant, field, value)                               \
-    do {                                                              \
-        osc_cached_storage_t whole = f.s;                             \
-        saved = regions[c];                                           \
-        field = (value);                                              \
-        assert_int_equal(invariant, osc_cached_storage_verify(&f.s)); \
-        regions[c] = saved;                                           \
-        f.s = whole;                                                  \
+    hole = f.s.entries[a].after;
+#define BROKEN(number, damage, repair)                             \
+    do {                                                           \
+        damage;                                                    \
+        assert_int_equal(number, osc_cached_storage_verify(&f.s)); \
+        repair;                                                    \
+        verify(&f);                                                \
     } while (0)
-
-    DAMAGE(1, f.s.head, hole);
-    DAMAGE(1, f.s.tail, a);
-    DAMAGE(1, regions[c].begin, 21);
-    DAMAGE(1, regions[c].prev, a);
-    DAMAGE(1, regions[c].next, 12345);
-    DAMAGE(1, regions[c].lines, 11); /* seen at its successor */
-    DAMAGE(2, regions[c].used, 0);
-    DAMAGE(2, regions[c].lines, 0);
-    DAMAGE(3, f.s.num_used, 2);
-    DAMAGE(4, f.s.holes.count, 3);
-    DAMAGE(3, f.s.used_lines, 29);
-    DAMAGE(3, f.s.max_regions, 2);
-    DAMAGE(3, f.s.unused, c);
-    DAMAGE(3, f.s.num_fresh, f.s.num_fresh + 1);
-    DAMAGE(4, f.s.holes.root, NONE);
-    DAMAGE(4, f.s.holes.capacity, 1);
-    DAMAGE(5, regions[c].adjacent, 9);
-    DAMAGE(6, regions[c].slack, 64);
-    regions[hole].lines = 9;
-    assert_int_not_equal(0, osc_cached_storage_verify(&f.s));
-    regions[hole].lines = 10;
+    BROKEN(1, f.s.entries[c].before = a, f.s.entries[c].before = hole);
+    BROKEN(1, f.s.entries[f.s.head].offset = 1, f.s.entries[f.s.head].offset = 0);
+    BROKEN(1, f.s.tail = a, f.s.tail = f.s.entries[c].after);
+    BROKEN(1, f.s.head = c, f.s.head = a);
+    BROKEN(2, ++f.s.entries[hole].hole.size, --f.s.entries[hole].hole.size);
+    BROKEN(2, ++f.s.entries[hole].hole.address, --f.s.entries[hole].hole.address);
+    BROKEN(2, f.s.entries[c].offset = 10, f.s.entries[c].offset = 20);
+    BROKEN(3, ++f.s.num_used, --f.s.num_used);
+    BROKEN(3, ++f.s.used_units, --f.s.used_units);
+    BROKEN(3, ++f.s.num_fresh, --f.s.num_fresh);
+    BROKEN(3, f.s.max_entries = 1, f.s.max_entries = 10);
+    BROKEN(4, ++f.s.holes.count, --f.s.holes.count);
+    BROKEN(5, f.s.entries[a].bytes = 0, f.s.entries[a].bytes = 1);
+    BROKEN(5, f.s.entries[a].bytes = 161, f.s.entries[a].bytes = 1);
+    BROKEN(6, f.s.hand = 9, f.s.hand = a);
 #if defined(WITH_ASAN)
-    DAMAGE(7, regions[c].slack, 5);
+    BROKEN(7, ASAN_POISON_MEMORY_REGION(data_at(&f, a), 16),
+           ASAN_UNPOISON_MEMORY_REGION(data_at(&f, a), 16));
 #endif
+#undef BROKEN
     end(&f);
 }
 
@@ -737,8 +599,8 @@ static void test_redzone(void **state)
 {
     (void) state;
 #if defined(WITH_ASAN)
-    /* where, relative to the first region: slack, redzone, free region, released region */
-    static const size_t offsets[] = {100, 127, 128, 4000, 64 * LINE + 3};
+    /* where, relative to the first region: redzone, hole, released region */
+    static const size_t offsets[] = {112, 127, 128, 4000, 8000};
 
     for (size_t i = 0; i <= sizeof(offsets) / sizeof(offsets[0]); ++i) {
         int status = 0;
@@ -747,16 +609,17 @@ static void test_redzone(void **state)
         assert_true(0 <= child);
         if (0 == child) {
             fixture_t f;
-            uint32_t a = NONE, b = NONE;
+            uint32_t a, b;
             volatile char *data;
 
-            begin(&f, 200, 10);
-            if (OSC_CACHED_OK != osc_cached_storage_alloc(&f.s, 100, 1, &a)
-                || OSC_CACHED_OK != osc_cached_storage_alloc(&f.s, 10000, 2, &b)) {
+            begin(&f, 2000, 10);
+            a = osc_cached_storage_alloc(&f.s, 100);
+            b = osc_cached_storage_alloc(&f.s, 10000);
+            if (NONE == a || NONE == b) {
                 _exit(3);
             }
             osc_cached_storage_release(&f.s, b);
-            data = osc_cached_storage_pointer(&f.s, a);
+            data = data_at(&f, a);
             for (int n = 0; n < 100; ++n) {
                 data[n] = 1;
             }
@@ -782,311 +645,105 @@ static void test_redzone(void **state)
 #endif
 }
 
-/*
- * Churn in the manner of the paper's section IV-A3: sizes 2^0..2^16, an arena of 4 MiB, 100,000
- * requests. For each that does not fit, regions picked at random are released until it does, where
- * the cache will choose by score and give up early; so this shows the storage's own share. The
- * result is printed, not asserted.
- */
-static void test_churn(void **state)
-{
-    static uint32_t live[1 << 16];
-    uint64_t seed = seed_get(4);
-    uint32_t num_live = 0;
-    double sum = 0, lowest = 1, wasted = 0;
-    int samples = 0, evictions = 0;
-    fixture_t f;
-
-    (void) state;
-    begin(&f, (4 << 20) / LINE, 1 << 16);
-    for (int step = 0; step < 100000; ++step) {
-        size_t bytes = (size_t) 1 << random_below(&seed, 17);
-        uint32_t region = NONE;
-        double occupied;
-
-        while (OSC_CACHED_OK != osc_cached_storage_alloc(&f.s, bytes, (uint32_t) bytes, &region)) {
-            uint32_t victim = random_below(&seed, num_live);
-
-            osc_cached_storage_release(&f.s, live[victim]);
-            live[victim] = live[--num_live];
-            ++evictions;
-        }
-        live[num_live++] = region;
-        if (step >= 10000) {
-            occupied = (double) osc_cached_storage_used_bytes(&f.s)
-                       / (double) osc_cached_storage_capacity(&f.s);
-            sum += occupied;
-            lowest = occupied < lowest ? occupied : lowest;
-            ++samples;
-        }
-        if (0 == step % 1009) {
-            assert_int_equal(0, osc_cached_storage_verify(&f.s));
-        }
-    }
-    for (uint32_t i = 0; i < num_live; ++i) {
-        wasted += (double) f.s.regions[live[i]].slack;
-    }
-    printf("churn: occupancy mean %.1f %%, lowest %.1f %%; %u regions, %u holes, %.2f evictions "
-           "per request, %.2f %% lost to rounding\n",
-           100 * sum / samples, 100 * lowest, f.s.num_used, osc_cached_storage_num_holes(&f.s),
-           evictions / 100000.0, 100 * wasted / (double) osc_cached_storage_capacity(&f.s));
-    end(&f);
-}
-
-/* The model: the used regions, sorted by address. */
-typedef struct {
-    uint32_t line;
-    uint32_t lines;
-    uint32_t region;
-    uint32_t owner;
-    size_t bytes;
-} interval_t;
-
-typedef struct {
-    fixture_t f;
-    interval_t list[4096];
-    uint32_t count;
-    uint32_t capacity;    /* lines */
-    uint32_t max_regions; /* used */
-    uint32_t used;        /* lines */
-    uint64_t seed;
-    uint32_t owners[4096]; /* owners[count..4096) are not used */
-} model_t;
-
-static uint32_t model_lines(const model_t *m, size_t bytes)
-{
-    return (uint32_t) ((bytes + LINE - 1) / LINE) + m->f.s.redzone;
-}
-
-static uint32_t hole_begin(const model_t *m, uint32_t i)
-{
-    return 0 == i ? 0 : m->list[i - 1].line + m->list[i - 1].lines;
-}
-
-/* Lines of the hole before interval i; i == count: before the end. */
-static uint32_t hole_lines(const model_t *m, uint32_t i)
-{
-    return (i == m->count ? m->capacity : m->list[i].line) - hole_begin(m, i);
-}
-
-static void model_alloc(model_t *m, size_t bytes)
-{
-    uint32_t lines = model_lines(m, bytes), best = NONE, region = NONE;
-    int status, wanted = OSC_CACHED_OK;
-
-    for (uint32_t i = 0; i <= m->count; ++i) {
-        if (hole_lines(m, i) >= lines && (NONE == best || hole_lines(m, i) < hole_lines(m, best))) {
-            best = i;
-        }
-    }
-    if (NONE == best || m->count == m->max_regions) {
-        /* when both are true, which of the two is told depends on the free sum */
-        wanted = (NONE != best || lines <= m->capacity - m->used) && m->count == m->max_regions
-                     ? OSC_CACHED_NO_MEMORY
-                     : OSC_CACHED_FULL;
-    }
-    status = osc_cached_storage_alloc(&m->f.s, bytes, m->owners[m->count], &region);
-    assert_int_equal(wanted, status);
-    if (OSC_CACHED_OK == wanted) {
-        interval_t made = {hole_begin(m, best), lines, region, m->owners[m->count], bytes};
-
-        memmove(&m->list[best + 1], &m->list[best], (m->count - best) * sizeof(made));
-        m->list[best] = made;
-        ++m->count;
-        m->used += lines;
-        assert_int_equal(made.line, place(&m->f, region));
-        fill(&m->f, region, 0);
-    }
-}
-
-static void model_release(model_t *m, uint32_t i)
-{
-    interval_t gone = m->list[i];
-
-    check(&m->f, gone.region, gone.owner);
-    osc_cached_storage_release(&m->f.s, gone.region);
-    --m->count;
-    memmove(&m->list[i], &m->list[i + 1], (m->count - i) * sizeof(gone));
-    m->owners[m->count] = gone.owner;
-    m->used -= gone.lines;
-}
-
-static void model_change(model_t *m, uint32_t i, size_t bytes)
-{
-    interval_t *it = &m->list[i];
-    uint32_t lines = model_lines(m, bytes);
-
-    if (bytes < it->bytes) {
-        assert_int_equal(OSC_CACHED_OK, osc_cached_storage_trim(&m->f.s, it->region, bytes));
-    } else if (lines - it->lines > hole_lines(m, i + 1)) {
-        assert_int_equal(OSC_CACHED_FULL, osc_cached_storage_extend(&m->f.s, it->region, bytes));
-        return;
-    } else {
-        assert_int_equal(OSC_CACHED_OK, osc_cached_storage_extend(&m->f.s, it->region, bytes));
-        fill(&m->f, it->region, it->bytes);
-    }
-    m->used += lines - it->lines;
-    it->lines = lines;
-    it->bytes = bytes;
-    check(&m->f, it->region, it->owner);
-}
-
-static void model_check(model_t *m, uint32_t i)
-{
-    const interval_t *it = &m->list[i];
-    const osc_cached_storage_t *s = &m->f.s;
-
-    assert_int_equal(it->line, place(&m->f, it->region));
-    assert_int_equal(it->bytes, osc_cached_storage_bytes(s, it->region));
-    assert_int_equal(it->owner, osc_cached_storage_owner(s, it->region));
-    assert_int_equal(hole_lines(m, i) + hole_lines(m, i + 1), dc(&m->f, it->region));
-}
-
-static void model_check_all(model_t *m)
-{
-    const osc_cached_storage_t *s = &m->f.s;
-    uint32_t largest = 0, at = osc_cached_storage_first(s);
-
-    assert_int_equal(0, osc_cached_storage_verify(s));
-    for (uint32_t i = 0; i < m->count; ++i) {
-        assert_int_equal(m->list[i].region, at);
-        at = osc_cached_storage_next(s, at);
-        model_check(m, i);
-        check(&m->f, m->list[i].region, m->list[i].owner);
-    }
-    assert_int_equal(NONE, at);
-    for (uint32_t i = 0; i <= m->count; ++i) {
-        largest = hole_lines(m, i) > largest ? hole_lines(m, i) : largest;
-    }
-    assert_int_equal(0 == largest ? 0 : (uint64_t) (largest - s->redzone) * LINE,
-                     osc_cached_storage_largest_free(s));
-}
-
-static void model_resize(model_t *m, uint32_t capacity)
-{
-    bool fits = 0 == m->count || hole_begin(m, m->count) <= capacity;
-    bool may_move = 0 != random_below(&m->seed, 4);
-    int wanted = (m->used > capacity || (!fits && !may_move)) ? OSC_CACHED_FULL : OSC_CACHED_OK;
-    int status;
-    uint32_t line = 0, changed = 0;
-
-    memset(&moves, 0, sizeof(moves));
-    /* up to 63 bytes more make no difference */
-    status = osc_cached_storage_resize(&m->f.s,
-                                       (uint64_t) capacity * LINE + random_below(&m->seed, LINE),
-                                       may_move ? on_moved : NULL, &moves);
-    assert_int_equal(wanted, status);
-    if (OSC_CACHED_OK == wanted) {
-        m->capacity = capacity;
-        for (uint32_t i = 0; i < m->count && !fits; ++i) {
-            interval_t *it = &m->list[i];
-
-            changed += it->line != line;
-            assert_int_equal(it->line != line, moves.told[it->owner]);
-            assert_true(it->line == line || moves.offset[it->owner] == (uint64_t) line * LINE);
-            it->line = line;
-            line += it->lines;
-        }
-    }
-    assert_int_equal(changed, moves.count);
-    model_check_all(m);
-}
-
-static void run_model(uint64_t seed, uint32_t capacity, uint32_t max_regions, uint32_t max_bytes,
-                      int operations)
-{
-    static model_t m;
-
-    begin(&m.f, capacity, max_regions);
-    m.count = 0;
-    m.capacity = capacity;
-    m.max_regions = max_regions;
-    m.used = 0;
-    m.seed = seed;
-    for (uint32_t i = 0; i < 4096; ++i) {
-        m.owners[i] = i;
-    }
-    for (int step = 0; step < operations; ++step) {
-        uint32_t what = random_below(&m.seed, 1000);
-        /* Sizes over all magnitudes. Phases of filling and of emptying. */
-        size_t bytes = 1 + random_below(&m.seed, 1 + (max_bytes >> random_below(&m.seed, 8)));
-        uint32_t allocs = (0 == (step / 5000) % 2) ? 550 : 350;
-        uint32_t i = 0 == m.count ? 0 : random_below(&m.seed, m.count);
-
-        if (what < allocs) {
-            model_alloc(&m, bytes);
-        } else if (what < 800 && 0 < m.count) {
-            model_release(&m, i);
-        } else if (what < 997 && 0 < m.count) {
-            /* half of the time something near the present size */
-            if (0 == what % 2) {
-                bytes = m.list[i].bytes + random_below(&m.seed, 300);
-                bytes = bytes > 150 ? bytes - 150 : 1;
-            }
-            model_change(&m, i, bytes);
-        } else if (0 == step % 4) {
-            model_resize(&m, capacity / 2 + random_below(&m.seed, capacity));
-        } else if (1 == step % 4 && m.max_regions < 3000) {
-            m.max_regions += random_below(&m.seed, 5);
-            assert_int_equal(OSC_CACHED_OK, osc_cached_storage_reserve(&m.f.s, m.max_regions));
-        } else if (0 == step % 31) {
-            while (0 < m.count) {
-                --m.count;
-                m.owners[m.count] = m.list[m.count].owner;
-            }
-            m.used = 0;
-            osc_cached_storage_clear(&m.f.s);
-        }
-        assert_int_equal(m.count, osc_cached_storage_num_regions(&m.f.s));
-        assert_int_equal((uint64_t) m.used * LINE, osc_cached_storage_used_bytes(&m.f.s));
-        assert_int_equal((uint64_t) (m.capacity - m.used) * LINE,
-                         osc_cached_storage_free_bytes(&m.f.s));
-        if (0 < m.count) {
-            /* the place of the last operation, and its neighbours */
-            for (uint32_t k = (0 == i ? 0 : i - 1); k < m.count && k < i + 2; ++k) {
-                model_check(&m, k);
-            }
-        }
-        if (0 == step % 997) {
-            model_check_all(&m);
-        }
-    }
-    model_check_all(&m);
-    end(&m.f);
-}
-
+/* Random operations; each region keeps its data, whatever happens to others. */
 static void test_model(void **state)
 {
-    uint64_t seed = seed_get(20260101);
+    enum { LIVE = 400 };
+    static const struct {
+        uint32_t units, max_entries, max_bytes;
+        osc_cached_holes_kind_t kind;
+    } plans[] = {
+        {4000, 500, 300, OSC_CACHED_HOLES_IN_BINS},
+        {4000, 500, 300, OSC_CACHED_HOLES_BEST_FIT},
+        {2000, 40, 2000, OSC_CACHED_HOLES_IN_BINS},
+        {2000, 40, 2000, OSC_CACHED_HOLES_BEST_FIT},
+    };
+    uint64_t seed = seed_get(20261115);
 
     (void) state;
     printf("seed: OSC_CACHED_SEED=%llu\n", (unsigned long long) seed);
-    run_model(seed, 40, 30, 200, 300000);
-    run_model(seed + 1, 1000, 50, 4000, 400000);
-    run_model(seed + 2, 3000, 2000, 3000, 200000);
-    run_model(seed + 3, 8000, 200, 1 << 16, 100000);
+    for (size_t plan = 0; plan < sizeof(plans) / sizeof(plans[0]); ++plan) {
+        struct {
+            uint32_t number, owner;
+        } live[LIVE];
+        uint32_t num_live = 0, owner = 0;
+        fixture_t f;
+
+        begin_with(&f, plans[plan].units, plans[plan].max_entries, plans[plan].kind);
+        for (int step = 0; step < 60000; ++step) {
+            uint32_t what = random_below(&seed, 100);
+            uint32_t i = random_below(&seed, (0 < num_live) ? num_live : 1);
+            size_t bytes = 1 + random_below(&seed, plans[plan].max_bytes);
+            uint32_t number = NONE;
+
+            if (what < 45 && num_live < LIVE) {
+                number = osc_cached_storage_alloc(&f.s, bytes);
+            } else if (what < 60 && 0 < num_live) {
+                /* from one on, as many as it takes, if the arena does not end before */
+                uint32_t first = live[i].number, last = first, regions = 1;
+
+                while (NONE != last
+                       && f.s.entries[last].offset + osc_cached_storage_units(&f.s, last)
+                                  - f.s.entries[first].offset
+                              < osc_cached_storage_units_for(&f.s, bytes)) {
+                    last = f.s.entries[last].after;
+                    ++regions;
+                }
+                if (NONE != last) {
+                    uint32_t at = first;
+
+                    for (uint32_t n = 0; n < regions; ++n, at = f.s.entries[at].after) {
+                        for (uint32_t k = 0; k < num_live; ++k) {
+                            if (live[k].number == at) {
+                                live[k] = live[--num_live];
+                            }
+                        }
+                    }
+                    number = osc_cached_storage_replace(&f.s, first, regions, bytes);
+                    assert_int_equal(first, number);
+                }
+            } else if (what < 85 && 0 < num_live) {
+                check(&f, live[i].number, live[i].owner);
+                osc_cached_storage_release(&f.s, live[i].number);
+                live[i] = live[--num_live];
+            } else if (what < 98 && 0 < num_live) {
+                if (f.s.entries[live[i].number].bytes < bytes
+                    && osc_cached_storage_extend(&f.s, live[i].number, bytes)) {
+                    check(&f, live[i].number, live[i].owner);
+                    f.s.entries[live[i].number].bytes = (uint32_t) bytes;
+                    fill(&f, live[i].number, live[i].owner);
+                }
+            } else if (98 == what) {
+                (void) osc_cached_storage_resize(&f.s, plans[plan].units * 16 / 8
+                                                           * (4 + random_below(&seed, 8)));
+            }
+            if (NONE != number) {
+                live[num_live].number = number;
+                live[num_live].owner = ++owner;
+                fill(&f, number, owner);
+                ++num_live;
+            }
+            if (0 == step % 16) {
+                verify(&f);
+                assert_int_equal(num_live, f.s.num_used);
+                for (uint32_t k = 0; k < num_live; ++k) {
+                    check(&f, live[k].number, live[k].owner);
+                }
+            }
+        }
+        end(&f);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_best_fit_and_ties),
-        cmocka_unit_test(test_coalescing),
-        cmocka_unit_test(test_adjacent),
-        cmocka_unit_test(test_extend_and_trim),
-        cmocka_unit_test(test_full),
-        cmocka_unit_test(test_descriptors_run_out),
-        cmocka_unit_test(test_clear),
-        cmocka_unit_test(test_walk),
-        cmocka_unit_test(test_prefault),
-        cmocka_unit_test(test_resize),
-        cmocka_unit_test(test_resize_empty),
-        cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_verify_sees_damage),
-        cmocka_unit_test(test_redzone),
-        cmocka_unit_test(test_churn),
-        cmocka_unit_test(test_model),
+        cmocka_unit_test(test_arguments),  cmocka_unit_test(test_best_fit_and_ties),
+        cmocka_unit_test(test_coalescing), cmocka_unit_test(test_adjacent_and_extend),
+        cmocka_unit_test(test_replace),    cmocka_unit_test(test_entries_run_out),
+        cmocka_unit_test(test_resize),     cmocka_unit_test(test_renumber),
+        cmocka_unit_test(test_no_memory),  cmocka_unit_test(test_verify_sees_damage),
+        cmocka_unit_test(test_redzone),    cmocka_unit_test(test_model),
     };
 
     return cmocka_run_group_tests_name("osc_cached_storage", tests, NULL, NULL);
