@@ -27,7 +27,7 @@ osc_cached_account_step_t osc_cached_account_step(const osc_cached_account_t *ac
     default:
         break;
     }
-    if (account->revoked && begins) {
+    if (account->revoked && begins && 0 < account->sent) {
         return 0 == outstanding ? OSC_CACHED_ACCOUNT_RELEASE : OSC_CACHED_ACCOUNT_WAIT;
     }
     if (0 < account->spares && token == account->series) {

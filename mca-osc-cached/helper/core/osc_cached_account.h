@@ -13,9 +13,10 @@
  *                         +--LATER--> CLOSED (asks again)
  *
  * In OPEN a request may go while fewer than buffers are on their way, and with more than that while
- * it is a part of the series that has spares. After REVOKE no operation begins; when all is
- * acknowledged the session is released, and the next operation asks for a new one behind those who
- * waited.
+ * it is a part of the series that has spares. After REVOKE no operation begins, but for the first
+ * one of the session: otherwise origins could give sessions to each other for ever, and do nothing.
+ * When all is acknowledged the session is released, and the next operation asks for a new one behind
+ * those who waited.
  *
  * A target replies out of order and late: what belongs to an earlier session, or to a series that
  * has ended, changes nothing.
