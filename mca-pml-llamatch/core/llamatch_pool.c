@@ -104,7 +104,7 @@ static void unlock(const llamatch_pool_t *pool, bool locked)
 
 /* --- pages ---------------------------------------------------------------------------------- */
 
-static void *map(uintptr_t where, size_t bytes)
+static char *map(uintptr_t where, size_t bytes)
 {
     void *pages =
         mmap((void *) where, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -112,27 +112,49 @@ static void *map(uintptr_t where, size_t bytes)
     return (MAP_FAILED == pages) ? NULL : pages;
 }
 
+/* Pages at this place if nothing else is there, or where they are aligned as well; NULL: not so. */
+static char *map_near(uintptr_t where, size_t bytes, size_t alignment)
+{
+    char *raw = map(where, bytes);
+
+    if (NULL != raw && 0 != (uintptr_t) raw % alignment) {
+        (void) munmap(raw, bytes);
+        raw = NULL;
+    }
+    return raw;
+}
+
+/* Below what was mapped last, as most systems go, or above it, as others do: some blocks are one
+ * mapping then. */
 static void *pages_alloc(void *context, size_t alignment, size_t bytes)
 {
-    static atomic_uintptr_t lowest; /* of the last mapping: the next one goes below it */
+    static atomic_uintptr_t lowest, highest; /* of the last blocks that lie together */
     uintptr_t below = atomic_load_explicit(&lowest, memory_order_relaxed);
-    size_t head = 0;
-    char *raw = map((below > bytes) ? below - bytes : 0, bytes);
+    uintptr_t above = atomic_load_explicit(&highest, memory_order_relaxed);
+    char *raw = map_near((below > bytes) ? below - bytes : 0, bytes, alignment);
 
     (void) context;
-    if (NULL != raw && 0 != (uintptr_t) raw % alignment) { /* something else is there */
-        (void) munmap(raw, bytes);
+    if (NULL == raw) {
+        raw = map_near(above, bytes, alignment);
+    }
+    if (NULL == raw) { /* elsewhere */
         raw = map(0, bytes + alignment);
         if (NULL != raw) {
-            head = round_up((uintptr_t) raw, alignment) - (uintptr_t) raw;
+            size_t head = round_up((uintptr_t) raw, alignment) - (uintptr_t) raw;
+
             (void) munmap(raw + head + bytes, alignment - head);
+            if (0 < head) {
+                (void) munmap(raw, head);
+                raw += head;
+            }
         }
     }
-    if (0 < head) {
-        (void) munmap(raw, head);
-        raw += head;
+    if ((uintptr_t) raw + bytes != below) {
+        atomic_store_explicit(&highest, (uintptr_t) raw + bytes, memory_order_relaxed);
     }
-    atomic_store_explicit(&lowest, (uintptr_t) raw, memory_order_relaxed);
+    if ((uintptr_t) raw != above) {
+        atomic_store_explicit(&lowest, (uintptr_t) raw, memory_order_relaxed);
+    }
     return raw;
 }
 
