@@ -596,8 +596,11 @@ static void do_write(struct actor *a, const struct write *w)
             need_epoch(a, w->window, w->target);
         }
         if (!no_write(a, w->window, w->target, &spot)) {
+            need_epoch(a, w->window, w->target);
             flush_target(a, w->window, w->target, true);
         } else if (!no_read(a, w->window, w->target, &spot)) {
+            /* of a get with a request that nobody has waited for: its epoch may have ended */
+            need_epoch(a, w->window, w->target);
             flush_target(a, w->window, w->target, false);
         }
     }
