@@ -73,8 +73,9 @@ static bool add_block(osc_cached_layout_t *layout, osc_cached_block_t block)
 int osc_cached_layout_add(osc_cached_layout_t *layout, int64_t offset, uint64_t bytes)
 {
     osc_cached_block_t block = {.offset = offset, .run = bytes, .runs = 1};
-    osc_cached_layout_t before = *layout;
-    osc_cached_block_t *last;
+    const osc_cached_layout_t before = *layout;
+    const osc_cached_block_t *last = 0 < layout->blocks ? &layout->block[layout->blocks - 1] : NULL;
+    bool joins = false;
 
     if (0 == bytes) {
         return OSC_CACHED_OK;
@@ -82,41 +83,35 @@ int osc_cached_layout_add(osc_cached_layout_t *layout, int64_t offset, uint64_t 
     if (!is_small(offset) || !is_small(layout->extent)) {
         return OSC_CACHED_BAD_ARGUMENT;
     }
-    if (0 < layout->blocks) {
-        last = &layout->block[layout->blocks - 1];
-        before = *layout;
-        if (1 == last->runs && last->offset + (int64_t) last->run == offset) {
-            block = *last; /* the same run goes on */
-            if (__builtin_add_overflow(block.run, bytes, &block.run)) {
-                return OSC_CACHED_BAD_ARGUMENT;
-            }
-        } else if (last->run == bytes
-                   && (1 == last->runs
-                       || last->offset + (int64_t) last->runs * last->stride == offset)) {
-            block = *last; /* one more at the same distance */
-            block.stride = (1 == last->runs) ? offset - last->offset : last->stride;
-            ++block.runs;
+    if (NULL != last && 1 == last->runs && last->offset + (int64_t) last->run == offset) {
+        block = *last; /* the same run goes on */
+        joins = true;
+        if (__builtin_add_overflow(block.run, bytes, &block.run)) {
+            return OSC_CACHED_BAD_ARGUMENT;
         }
-        if (1 < block.runs || block.run != bytes) {
-            osc_cached_block_t kept = *last;
-
-            /* low and high only grow, so that what they were stays right */
-            --layout->blocks;
-            layout->packed = kept.before;
-            if (!add_block(layout, block)) {
-                *layout = before;
-                layout->block[layout->blocks - 1] = kept;
-                return OSC_CACHED_BAD_ARGUMENT;
-            }
-            layout->low = before.low < layout->low ? before.low : layout->low;
-            layout->high = before.high > layout->high ? before.high : layout->high;
-            return OSC_CACHED_OK;
-        }
+    } else if (NULL != last && last->run == bytes
+               && (1 == last->runs
+                   || last->offset + (int64_t) last->runs * last->stride == offset)) {
+        block = *last; /* one more at the same distance */
+        joins = true;
+        block.stride = (1 == last->runs) ? offset - last->offset : last->stride;
+        ++block.runs;
     }
-    if (layout->blocks == layout->room) {
+    if (joins) { /* in the place of the last one */
+        --layout->blocks;
+        layout->packed = last->before;
+    } else if (layout->blocks == layout->room) {
         return OSC_CACHED_FULL;
     }
-    return add_block(layout, block) ? OSC_CACHED_OK : OSC_CACHED_BAD_ARGUMENT;
+    if (!add_block(layout, block)) {
+        *layout = before;
+        return OSC_CACHED_BAD_ARGUMENT;
+    }
+    if (joins) { /* low and high only grow */
+        layout->low = before.low < layout->low ? before.low : layout->low;
+        layout->high = before.high > layout->high ? before.high : layout->high;
+    }
+    return OSC_CACHED_OK;
 }
 
 /* --- Descriptions ---------------------------------------------------------------------------- */
