@@ -1,0 +1,396 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ *
+ * Operations of this process at other processes.
+ */
+#include "osc_cached_client.h"
+
+#include "osc_cached_operation.h"
+
+/* Most bytes that one GET asks for: its length is a 32 bit number. */
+#define GET_BYTES ((uint32_t) 1 << 30)
+
+void osc_cached_client_init(osc_cached_client_t *client, const osc_cached_client_config_t *config)
+{
+    *client = (osc_cached_client_t){.config = *config};
+    osc_cached_map_init(&client->remotes, config->alloc);
+    osc_cached_map_init(&client->calls, config->alloc);
+    osc_cached_list_init(&client->all);
+    osc_cached_list_init(&client->active);
+}
+
+void osc_cached_client_fini(osc_cached_client_t *client)
+{
+    const osc_cached_alloc_t *alloc = client->config.alloc;
+
+    while (!osc_cached_list_is_empty(&client->all)) {
+        osc_cached_remote_t *remote =
+            OSC_CACHED_LIST_OF(client->all.next, osc_cached_remote_t, link);
+
+        osc_cached_list_remove(&remote->link);
+        alloc->free(alloc->context, remote, sizeof(*remote));
+    }
+    osc_cached_map_fini(&client->remotes);
+    osc_cached_map_fini(&client->calls);
+}
+
+osc_cached_remote_t *osc_cached_client_remote(osc_cached_client_t *client, uint64_t name)
+{
+    const osc_cached_alloc_t *alloc = client->config.alloc;
+    osc_cached_remote_t *remote = osc_cached_map_get(&client->remotes, name, 0);
+
+    if (NULL != remote) {
+        return remote;
+    }
+    remote = alloc->alloc(alloc->context, sizeof(void *), sizeof(*remote));
+    if (NULL == remote) {
+        return NULL;
+    }
+    *remote = (osc_cached_remote_t){.name = name};
+    osc_cached_account_init(&remote->account);
+    osc_cached_list_init(&remote->active);
+    if (OSC_CACHED_OK != osc_cached_map_add(&client->remotes, name, 0, remote)) {
+        alloc->free(alloc->context, remote, sizeof(*remote));
+        return NULL;
+    }
+    osc_cached_list_add(&client->all, &remote->link);
+    return remote;
+}
+
+/* Keep the list of active remotes. */
+static void classify(osc_cached_client_t *client, osc_cached_remote_t *remote)
+{
+    bool listed = !osc_cached_list_is_empty(&remote->active);
+
+    if (osc_cached_client_is_idle(remote)) {
+        osc_cached_list_remove(&remote->active);
+    } else if (!listed) {
+        osc_cached_list_add(&client->active, &remote->active);
+    }
+}
+
+/* Send a request in memory that was reserved for it. */
+static void post(osc_cached_client_t *client, osc_cached_remote_t *remote,
+                 osc_cached_request_t request, void *message, size_t data_bytes)
+{
+    request.origin = client->config.name;
+    request.session = remote->account.session;
+    osc_cached_request_encode(&request, message);
+    ++client->counts.requests;
+    client->config.send(client->config.context, remote, message, data_bytes);
+}
+
+/* Send a request of the session's life. @return whether there was memory */
+static bool post_plain(osc_cached_client_t *client, osc_cached_remote_t *remote,
+                       osc_cached_wire_kind_t kind)
+{
+    void *message = client->config.reserve(client->config.context, 0);
+
+    if (NULL == message) {
+        return false;
+    }
+    post(client, remote,
+         (osc_cached_request_t){.kind = (uint8_t) kind, .number = remote->account.sent}, message,
+         0);
+    return true;
+}
+
+static bool has_answer(const osc_cached_call_t *call)
+{
+    switch (call->request.kind) {
+    case OSC_CACHED_WIRE_GET:
+    case OSC_CACHED_WIRE_FETCH:
+    case OSC_CACHED_WIRE_CAS:
+    case OSC_CACHED_WIRE_LOCK:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The answer is there, or there will be none. */
+static void finish(osc_cached_client_t *client, osc_cached_call_t *call)
+{
+    osc_cached_remote_t *remote = call->remote;
+
+    (void) osc_cached_map_remove(&client->calls, call->request.token, 0);
+    --remote->answers;
+    classify(client, remote);
+    call->end(call, call->refused);
+}
+
+/* Bytes of data that follow the header of a part. */
+static size_t data_of(const osc_cached_request_t *part)
+{
+    switch (part->kind) {
+    case OSC_CACHED_WIRE_PUT:
+    case OSC_CACHED_WIRE_ACC:
+        return part->length;
+    case OSC_CACHED_WIRE_FETCH:
+        return OSC_CACHED_NO_OP == part->operation ? 0 : part->length;
+    case OSC_CACHED_WIRE_CAS:
+        return 2 * (size_t) part->length;
+    default:
+        return 0;
+    }
+}
+
+/* The next part of a call; at most @p bytes of data may go with it. */
+static osc_cached_request_t cut(const osc_cached_call_t *call, uint32_t bytes)
+{
+    osc_cached_request_t part = call->request;
+    uint64_t left = call->total - call->sent;
+    size_t element;
+
+    part.offset = call->sent;
+    switch (part.kind) {
+    case OSC_CACHED_WIRE_ACC:
+    case OSC_CACHED_WIRE_FETCH: /* parts end with elements */
+        element = osc_cached_element_bytes(part.element);
+        bytes -= (uint32_t) (bytes % element);
+        break;
+    case OSC_CACHED_WIRE_GET:
+        bytes = GET_BYTES;
+        break;
+    case OSC_CACHED_WIRE_CAS:
+        part.count = call->total;
+        bytes = (uint32_t) call->total;
+        break;
+    default:
+        break;
+    }
+    part.length = (uint32_t) (left < bytes ? left : bytes);
+    part.last = part.length == left;
+    if (0 == call->sent && !part.last
+        && (OSC_CACHED_WIRE_PUT == part.kind || OSC_CACHED_WIRE_ACC == part.kind)) {
+        uint64_t parts = (left - part.length + bytes - 1) / bytes;
+
+        part.announce = (uint32_t) (parts < UINT32_MAX ? parts : UINT32_MAX);
+    }
+    return part;
+}
+
+/* Let the target know the layout of a call, or forget another one first. @return whether there was
+ * memory */
+static bool teach(osc_cached_client_t *client, osc_cached_remote_t *remote, osc_cached_call_t *call,
+                  uint32_t bytes)
+{
+    unsigned char *message = client->config.reserve(client->config.context, bytes);
+    osc_cached_request_t request = {.kind = OSC_CACHED_WIRE_TYPE};
+
+    if (NULL == message) {
+        return false;
+    }
+    if (osc_cached_account_teach(&remote->account, call->key, call->layout->blocks,
+                                 &request.layout)) {
+        request.length = (uint32_t) osc_cached_layout_write(
+            call->layout, message + OSC_CACHED_REQUEST_BYTES, bytes);
+    }
+    request.number = osc_cached_account_sent(&remote->account, call->request.token, 0, false);
+    post(client, remote, request, message, request.length);
+    return true;
+}
+
+/* Send one request, of which at most @p bytes are data. @return whether there was memory */
+static bool advance(osc_cached_client_t *client, osc_cached_remote_t *remote,
+                    osc_cached_call_t *call, uint32_t bytes)
+{
+    osc_cached_request_t part;
+    unsigned char *message;
+    size_t data_bytes;
+
+    if (NULL != call->layout) {
+        call->request.layout = osc_cached_account_layout(&remote->account, call->key);
+        if (0 == call->request.layout) {
+            call->begun = teach(client, remote, call, bytes) || call->begun;
+            return call->begun;
+        }
+    }
+    part = cut(call, bytes);
+    data_bytes = data_of(&part);
+    message = client->config.reserve(client->config.context, data_bytes);
+    if (NULL == message) {
+        return false;
+    }
+    if (0 < data_bytes) {
+        call->pack(call, part.offset, message + OSC_CACHED_REQUEST_BYTES, data_bytes);
+    }
+    part.number = osc_cached_account_sent(&remote->account, part.token, part.announce, part.last);
+    call->begun = true;
+    call->sent += part.length;
+    call->complete = part.last;
+    post(client, remote, part, message, data_bytes);
+    return true;
+}
+
+/* A call is new: it gets a name. @return whether there was memory */
+static bool enter(osc_cached_client_t *client, osc_cached_remote_t *remote, osc_cached_call_t *call)
+{
+    call->remote = remote;
+    call->request.token = ++client->token;
+    if (has_answer(call)) {
+        if (OSC_CACHED_OK != osc_cached_map_add(&client->calls, call->request.token, 0, call)) {
+            call->remote = NULL;
+            return false;
+        }
+        ++remote->answers;
+    }
+    return true;
+}
+
+/* One more request, or what has to be done before. */
+static osc_cached_push_t step(osc_cached_client_t *client, osc_cached_remote_t *remote,
+                              osc_cached_call_t *call)
+{
+    osc_cached_account_t *account = &remote->account;
+    uint32_t bytes = 0;
+
+    switch (osc_cached_account_step(account, call->request.token, !call->begun, &bytes)) {
+    case OSC_CACHED_ACCOUNT_ASK:
+        if (!post_plain(client, remote, OSC_CACHED_WIRE_ASK)) {
+            return OSC_CACHED_PUSH_NO_MEMORY;
+        }
+        osc_cached_account_asked(account);
+        return OSC_CACHED_PUSH_WAIT;
+    case OSC_CACHED_ACCOUNT_RELEASE:
+        if (!post_plain(client, remote, OSC_CACHED_WIRE_RELEASE)) {
+            return OSC_CACHED_PUSH_NO_MEMORY;
+        }
+        osc_cached_account_released(account);
+        return OSC_CACHED_PUSH_SENT;
+    case OSC_CACHED_ACCOUNT_WAIT:
+        return OSC_CACHED_PUSH_WAIT;
+    default:
+        return advance(client, remote, call, bytes) ? OSC_CACHED_PUSH_SENT
+                                                    : OSC_CACHED_PUSH_NO_MEMORY;
+    }
+}
+
+osc_cached_push_t osc_cached_client_push(osc_cached_client_t *client, osc_cached_remote_t *remote,
+                                         osc_cached_call_t *call)
+{
+    osc_cached_push_t pushed = OSC_CACHED_PUSH_SENT;
+
+    if (NULL == call->remote && !enter(client, remote, call)) {
+        return OSC_CACHED_PUSH_NO_MEMORY;
+    }
+    if (!call->pushing) {
+        call->pushing = true;
+        ++remote->pushing;
+    }
+    while (OSC_CACHED_PUSH_SENT == pushed && !call->complete
+           && OSC_CACHED_REFUSED_NOT == call->refused) {
+        pushed = step(client, remote, call);
+    }
+    if (OSC_CACHED_PUSH_WAIT == pushed) {
+        ++client->counts.waits;
+        return pushed;
+    }
+    call->pushing = false;
+    --remote->pushing;
+    classify(client, remote);
+    if (OSC_CACHED_PUSH_NO_MEMORY == pushed && has_answer(call)) {
+        (void) osc_cached_map_remove(&client->calls, call->request.token, 0);
+        --remote->answers;
+        classify(client, remote);
+    } else if (OSC_CACHED_REFUSED_NOT != call->refused) {
+        finish(client, call);
+    }
+    return pushed;
+}
+
+/* What a reply says of a call. */
+static void answer(osc_cached_client_t *client, osc_cached_remote_t *remote,
+                   const osc_cached_reply_t *reply, const void *data)
+{
+    osc_cached_call_t *call = osc_cached_map_get(&client->calls, reply->token, 0);
+
+    if (OSC_CACHED_WIRE_FAILED == reply->kind) {
+        remote->refused = reply->status;
+    }
+    if (NULL == call || remote != call->remote) {
+        return;
+    }
+    switch (reply->kind) {
+    case OSC_CACHED_WIRE_DATA:
+        if (reply->offset > call->total || reply->length > call->total - reply->offset
+            || NULL == call->unpack) {
+            ++client->counts.malformed;
+            return;
+        }
+        call->unpack(call, reply->offset, data, reply->length);
+        call->answered += reply->length;
+        if (call->answered < call->total) {
+            return;
+        }
+        break;
+    case OSC_CACHED_WIRE_LOCKED:
+        if (OSC_CACHED_WIRE_LOCK != call->request.kind) {
+            ++client->counts.malformed;
+            return;
+        }
+        break;
+    case OSC_CACHED_WIRE_FAILED:
+        call->refused = reply->status;
+        break;
+    case OSC_CACHED_WIRE_LATER: /* the lock: to be pushed again */
+        call->begun = false;
+        call->complete = false;
+        return;
+    default:
+        return;
+    }
+    if (!call->pushing) { /* else its thread does it */
+        finish(client, call);
+    }
+}
+
+void osc_cached_client_receive(osc_cached_client_t *client, const void *header, size_t header_bytes,
+                               const void *data, size_t data_bytes)
+{
+    osc_cached_remote_t *remote = NULL;
+    osc_cached_reply_t reply;
+
+    if (osc_cached_reply_decode(header, header_bytes, data_bytes, &reply)) {
+        remote = osc_cached_map_get(&client->remotes, reply.target, 0);
+    }
+    if (NULL == remote) {
+        ++client->counts.malformed;
+        return;
+    }
+    osc_cached_account_reply(&remote->account, &reply);
+    if (0 != reply.token) {
+        answer(client, remote, &reply, data);
+    }
+    /* others wait for the session, and nobody here needs it */
+    if (osc_cached_account_is_ending(&remote->account) && 0 == remote->pushing
+        && OSC_CACHED_ACCOUNT_OPEN == remote->account.state
+        && post_plain(client, remote, OSC_CACHED_WIRE_RELEASE)) {
+        osc_cached_account_released(&remote->account);
+    }
+    classify(client, remote);
+}
+
+int osc_cached_client_verify(const osc_cached_client_t *client)
+{
+    uint64_t answers = 0;
+
+    for (const osc_cached_link_t *link = client->all.next; link != &client->all;
+         link = link->next) {
+        const osc_cached_remote_t *remote = OSC_CACHED_LIST_OF(link, osc_cached_remote_t, link);
+
+        answers += remote->answers;
+        if (0 != osc_cached_account_verify(&remote->account)) {
+            return 1;
+        }
+        if (0 == remote->pushing
+            && osc_cached_client_is_idle(remote) != osc_cached_list_is_empty(&remote->active)) {
+            return 2;
+        }
+    }
+    return answers == client->calls.count ? 0 : 3;
+}

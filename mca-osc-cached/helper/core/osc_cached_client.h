@@ -1,0 +1,161 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ *
+ * The origin's side of the helper: operations of this process at other processes.
+ *
+ * The client knows neither network nor thread: it is handed operations, which it cuts into
+ * requests, and replies; it is called back to send. It never waits: an operation that may not go on
+ * yet says so, and its owner lets the network progress and calls again. So requests are bounded by
+ * what the target has granted, and nothing is queued here.
+ *
+ *     osc_cached_client_push       the operation
+ *       WAIT  no session, or no credit: progress, push again
+ *       SENT  all requests are on their way; the origin's data may be overwritten.
+ *             PUT, ACC, UNLOCK: the structure of the call may go. The others: end is called when
+ *             the answer is there, at once or later.
+ *       NO_MEMORY
+ *     osc_cached_client_receive    a reply
+ *     osc_cached_client_is_idle    a target has done everything: what a flush waits for
+ *
+ * Order. Requests of one origin are done at the target in the order in which they were sent, so
+ * operations are done in the order in which they were pushed to the end.
+ *
+ * Refusals. Most operations have gone when the target refuses them: the remote keeps the reason
+ * until osc_cached_client_refused asks for it, at the next flush.
+ *
+ * Thread safety: none; the owner calls it under one lock. Several threads may be pushing: each has
+ * a call of its own.
+ *
+ * Invariants (osc_cached_client_verify returns the number of the first broken one):
+ *  I1 each remote's account fulfils its own invariants (osc_cached_account.h).
+ *  I2 a remote is in the list active exactly when it is not idle.
+ *  I3 the answers that remotes wait for are the calls in the table.
+ */
+#ifndef OSC_CACHED_CLIENT_H
+#define OSC_CACHED_CLIENT_H
+
+#include "osc_cached_account.h"
+#include "osc_cached_list.h"
+
+/** A process that operations go to. */
+typedef struct osc_cached_remote {
+    osc_cached_link_t link; /**< in the client's list of all */
+    osc_cached_link_t active;
+    uint64_t name;
+    osc_cached_account_t account;
+    uint32_t answers; /**< calls that wait for theirs */
+    uint32_t pushing; /**< calls that are not sent to the end */
+    osc_cached_refused_t refused;
+    void *context; /**< the owner's */
+} osc_cached_remote_t;
+
+/**
+ * An operation. The caller sets the first part. Of request: kind, window, at, count, operation,
+ * element; count is the number of bytes without a layout; CAS has at and element only, LOCK and
+ * UNLOCK only count.
+ */
+typedef struct osc_cached_call {
+    osc_cached_request_t request;
+    const osc_cached_layout_t *layout; /**< of the target's side; NULL: contiguous */
+    uint64_t key;                      /**< of the layout: no other one has it, ever; not 0 */
+    uint64_t total; /**< bytes of the packed stream; 0 only for LOCK and UNLOCK */
+    /** Write the bytes from @p offset on of what goes to the target (CAS: new value, compared one).
+     * Called in the order of offsets. Not needed for GET, LOCK, UNLOCK, and FETCH with NO_OP. */
+    void (*pack)(struct osc_cached_call *call, uint64_t offset, void *to, size_t bytes);
+    /** Take the bytes from @p offset on of the answer. In any order. */
+    void (*unpack)(struct osc_cached_call *call, uint64_t offset, const void *from, size_t bytes);
+    /** GET, FETCH, CAS, LOCK: all is there, or was refused. The structure may go. */
+    void (*end)(struct osc_cached_call *call, osc_cached_refused_t why);
+    void *context; /**< the caller's */
+
+    /* the client's own; 0 at the start */
+    osc_cached_remote_t *remote;
+    uint64_t sent;     /**< bytes of the stream that were sent or asked for */
+    uint64_t answered; /**< bytes of the answer that have come */
+    bool begun;        /**< something was sent */
+    bool complete;     /**< all was sent */
+    bool pushing;      /**< counted in the remote's pushing */
+    osc_cached_refused_t refused;
+} osc_cached_call_t;
+
+typedef enum {
+    OSC_CACHED_PUSH_SENT,
+    OSC_CACHED_PUSH_WAIT,
+    OSC_CACHED_PUSH_NO_MEMORY
+} osc_cached_push_t;
+
+typedef struct osc_cached_client_config {
+    const osc_cached_alloc_t *alloc;
+    uint64_t name; /**< this process */
+    /** Memory for a message: OSC_CACHED_REQUEST_BYTES of header, and then so many of data.
+     * @return NULL: no memory */
+    void *(*reserve)(void *context, size_t data_bytes);
+    /** Send it; the memory is the transport's again. It does not call the client. */
+    void (*send)(void *context, osc_cached_remote_t *remote, void *message, size_t data_bytes);
+    void *context;
+} osc_cached_client_config_t;
+
+typedef struct osc_cached_client_counts {
+    uint64_t requests;  /**< sent */
+    uint64_t waits;     /**< pushes that found no session or no credit */
+    uint64_t malformed; /**< replies that are none, or of nobody */
+} osc_cached_client_counts_t;
+
+typedef struct osc_cached_client {
+    osc_cached_client_config_t config;
+    osc_cached_map_t remotes; /**< by name */
+    osc_cached_map_t calls;   /**< that wait for an answer, by token */
+    osc_cached_link_t all;
+    osc_cached_link_t active; /**< remotes that are not idle */
+    uint64_t token;           /**< last one given */
+    osc_cached_client_counts_t counts;
+} osc_cached_client_t;
+
+void osc_cached_client_init(osc_cached_client_t *client, const osc_cached_client_config_t *config);
+
+/** Forget everything; calls that wait for an answer are not ended. */
+void osc_cached_client_fini(osc_cached_client_t *client);
+
+/** The process with this name, new or known. @return NULL: no memory */
+osc_cached_remote_t *osc_cached_client_remote(osc_cached_client_t *client, uint64_t name);
+
+/** See above. To be called until it does not return WAIT. A LOCK: until it has ended, because the
+ * target may want to be asked again. */
+osc_cached_push_t osc_cached_client_push(osc_cached_client_t *client, osc_cached_remote_t *remote,
+                                         osc_cached_call_t *call);
+
+/** A message has arrived. Its bytes may be anything; they are not needed after the call. */
+void osc_cached_client_receive(osc_cached_client_t *client, const void *header, size_t header_bytes,
+                               const void *data, size_t data_bytes);
+
+/** Has it done all that was sent, and answered? */
+static inline bool osc_cached_client_is_idle(const osc_cached_remote_t *remote)
+{
+    return osc_cached_account_is_quiet(&remote->account) && 0 == remote->answers;
+}
+
+/** A remote that is not idle, or NULL. */
+static inline osc_cached_remote_t *osc_cached_client_active(const osc_cached_client_t *client)
+{
+    return osc_cached_list_is_empty(&client->active)
+               ? NULL
+               : OSC_CACHED_LIST_OF(client->active.next, osc_cached_remote_t, active);
+}
+
+/** Why an operation was refused since the last time this was asked. */
+static inline osc_cached_refused_t osc_cached_client_refused(osc_cached_remote_t *remote)
+{
+    osc_cached_refused_t why = remote->refused;
+
+    remote->refused = OSC_CACHED_REFUSED_NOT;
+    return why;
+}
+
+/** @return 0, or the number of the first broken invariant of this file */
+int osc_cached_client_verify(const osc_cached_client_t *client);
+
+#endif /* OSC_CACHED_CLIENT_H */
