@@ -83,8 +83,9 @@ mpi_setup() {
         MPI_ENV+=("${COMPONENT_ENV[@]}")
     fi
     # common/ucx of 5.0 makes UCX's workers for one thread and lets several use them, one after the other. A UCX that was
-    # built with assertions (Debian 13) ends the program.
-    if [[ $MPI_SERIES == 5.0 ]] && grep -qs ucs_async_check_owner_thread /usr/lib/*/libucp.so.0; then
+    # built with assertions (Debian 13) ends the program, unless patch 0020 is in.
+    if [[ $MPI_SERIES == 5.0 ]] && ! grep -qs OMPI_HAVE_MPI_EXT_CACHED "$where/include/mpi-ext.h" &&
+        grep -qs ucs_async_check_owner_thread /usr/lib/*/libucp.so.0; then
         MPI_ENV+=(LOCALITY_TEST_UCX_ASSERTS=1)
     fi
     MPI_WHERE=$where MPI_COMPONENTS=$components MPI_NETEM='' MPI_AUTO=''

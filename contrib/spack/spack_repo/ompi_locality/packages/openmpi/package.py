@@ -30,6 +30,7 @@ PATCHES = (
     "0014-pml-ob1-extended-header.patch",
     "0015-pml-base-bsend-count.patch",
     "0016-pml-ob1-pending-ack.patch",
+    "0021-pml-ob1-probe-failed.patch",
     "0017-mca-base-pvar-dump.patch",
     "0018-mpiext-cached.patch",
 )
