@@ -468,6 +468,47 @@ static uint32_t block_take(llamatch_pool_block_t *block)
     return w * WORD_BITS + bit;
 }
 
+/* Which node of its block? */
+static uint32_t index_of(const llamatch_pool_class_t *c, const void *node)
+{
+    uintptr_t offset = (uintptr_t) node % LLAMATCH_POOL_BLOCK - HEADER_BYTES;
+
+    return (uint32_t) (offset / LLAMATCH_LINE) * c->reciprocal >> 16;
+}
+
+static void block_give_back(llamatch_pool_class_t *c, const void *node)
+{
+    llamatch_pool_block_t *block = block_of(node);
+    uint32_t i = index_of(c, node), w = i / WORD_BITS;
+
+    atomic_store_explicit(&block->in_use[w], word_of(block, w) & ~(UINT64_C(1) << (i % WORD_BITS)),
+                          memory_order_relaxed);
+    if (w < block->hint) {
+        block->hint = w;
+    }
+    block_use(c, block, block->used - 1);
+    if (0 == block->used) {
+        c->pool->empty_bytes += c->block_bytes;
+    }
+}
+
+/* No node is at hand any more. */
+static void put_away(llamatch_pool_class_t *c)
+{
+    if (NULL != c->at_hand) {
+        block_give_back(c, c->at_hand);
+        c->at_hand = NULL;
+        c->last = NULL;
+    }
+}
+
+static void put_all_away(llamatch_pool_t *pool)
+{
+    for (uint32_t i = 0; i < pool->num_classes; ++i) {
+        put_away(&pool->classes[i]);
+    }
+}
+
 /* A block of this class with room, or NULL when there is no memory. */
 static llamatch_pool_block_t *block_with_room(llamatch_pool_class_t *c)
 {
@@ -479,6 +520,7 @@ static llamatch_pool_block_t *block_with_room(llamatch_pool_class_t *c)
     if (NULL != block) {
         return block;
     }
+    put_all_away(c->pool);
     block = *list_for(c, 0);
     while (NULL != block && class_of(block)->block_bytes != c->block_bytes) {
         block = block->list_next;
@@ -497,12 +539,19 @@ void *llamatch_pool_get(llamatch_pool_class_t *c)
 {
     llamatch_pool_t *pool = c->pool;
     bool locked = lock(pool);
-    llamatch_pool_block_t *block = block_with_room(c);
-    void *node = NULL;
+    void *node = c->at_hand;
 
-    if (NULL != block) {
-        node = node_at(block, c, block_take(block));
-        block_use(c, block, block->used + 1);
+    if (NULL == node) {
+        llamatch_pool_block_t *block = block_with_room(c);
+
+        if (NULL != block) {
+            node = node_at(block, c, block_take(block));
+            block_use(c, block, block->used + 1);
+            c->last = node;
+        }
+    }
+    if (NULL != node) {
+        c->at_hand = NULL;
         add(&pool->used_bytes, c->node_bytes);
         ASAN_UNPOISON_MEMORY_REGION(node, c->node_bytes);
     }
@@ -510,43 +559,33 @@ void *llamatch_pool_get(llamatch_pool_class_t *c)
     return node;
 }
 
-/* Which node of its block? */
-static uint32_t index_of(const llamatch_pool_class_t *c, const void *node)
-{
-    uintptr_t offset = (uintptr_t) node % LLAMATCH_POOL_BLOCK - HEADER_BYTES;
-
-    return (uint32_t) (offset / LLAMATCH_LINE) * c->reciprocal >> 16;
-}
-
 void llamatch_pool_put(llamatch_pool_class_t *c, void *node)
 {
     llamatch_pool_t *pool = c->pool;
-    llamatch_pool_block_t *block = block_of(node);
-    uint32_t i = index_of(c, node), w = i / WORD_BITS;
-    bool locked;
+    bool locked, is_over;
 
     if (NULL == node) {
         return;
     }
     ASAN_POISON_MEMORY_REGION(node, c->node_bytes);
     locked = lock(pool);
-    atomic_store_explicit(&block->in_use[w], word_of(block, w) & ~(UINT64_C(1) << (i % WORD_BITS)),
-                          memory_order_relaxed);
-    if (w < block->hint) {
-        block->hint = w;
-    }
-    block_use(c, block, block->used - 1);
-    if (0 == block->used) {
-        pool->empty_bytes += c->block_bytes;
-    }
     add(&pool->used_bytes, -c->node_bytes);
     pool->returned += c->node_bytes;
-    if (pool->returned >= LLAMATCH_POOL_ROUND
-        && (load(&pool->used_bytes) <= LLAMATCH_POOL_BLOCK
-            || pool->returned / LLAMATCH_POOL_CHURN >= pool->peaks[0])) {
-        end_round(pool);
+    is_over = pool->returned >= LLAMATCH_POOL_ROUND
+              && (load(&pool->used_bytes) <= LLAMATCH_POOL_BLOCK
+                  || pool->returned / LLAMATCH_POOL_CHURN >= pool->peaks[0]);
+    if (node == c->last && !is_over && load(&pool->bytes) <= pool->keep && 0 == pool->pins) {
+        c->at_hand = node;
+    } else {
+        put_away(c);
+        block_give_back(c, node);
+        c->last = NULL;
+        if (is_over) {
+            put_all_away(pool);
+            end_round(pool);
+        }
+        (void) trim(pool);
     }
-    (void) trim(pool);
     unlock(pool, locked);
 }
 
@@ -567,6 +606,7 @@ void llamatch_pool_pin(llamatch_pool_t *pool)
     bool locked = lock(pool);
 
     ++pool->pins;
+    put_all_away(pool); /* it would be heated */
     unlock(pool, locked);
 }
 
@@ -677,10 +717,30 @@ static bool lists_are_right(llamatch_pool_t *pool, size_t num_listed)
     return right && listed == num_listed;
 }
 
+/* I6, and its bytes */
+static bool is_at_hand(const llamatch_pool_class_t *c, size_t *bytes)
+{
+    uint32_t i;
+
+    if (NULL == c->at_hand) {
+        return true;
+    }
+    i = index_of(c, c->at_hand);
+    *bytes += c->node_bytes;
+    return c->at_hand == c->last && class_of(block_of(c->at_hand)) == c
+           && 0 != (word_of(block_of(c->at_hand), i / WORD_BITS) >> i % WORD_BITS & 1);
+}
+
 static int verify(llamatch_pool_t *pool)
 {
     const llamatch_pool_block_t *block, *prev = NULL;
-    size_t bytes = 0, used_bytes = 0, empty_bytes = 0, num_listed = 0;
+    size_t bytes = 0, used_bytes = 0, empty_bytes = 0, num_listed = 0, at_hand = 0;
+
+    for (uint32_t i = 0; i < pool->num_classes; ++i) {
+        if (!is_at_hand(&pool->classes[i], &at_hand)) {
+            return 6;
+        }
+    }
 
     for (block = first_of(pool, memory_order_relaxed); NULL != block;
          prev = block, block = next_of(block, memory_order_relaxed)) {
@@ -703,7 +763,7 @@ static int verify(llamatch_pool_t *pool)
     if (!lists_are_right(pool, num_listed)) {
         return 3;
     }
-    if (bytes != load(&pool->bytes) || used_bytes != load(&pool->used_bytes)
+    if (bytes != load(&pool->bytes) || used_bytes != load(&pool->used_bytes) + at_hand
         || empty_bytes != pool->empty_bytes) {
         return 4;
     }

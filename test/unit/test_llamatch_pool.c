@@ -359,6 +359,36 @@ static void test_fullest_first(void **state)
     end(&f);
 }
 
+/* What is given back and taken again is not in use in between, and leaves its block to others. */
+static void test_again_and_again(void **state)
+{
+    llamatch_pool_class_t *c, *other;
+    size_t requests;
+    fixture_t f;
+    void *node;
+
+    (void) state;
+    begin(&f);
+    c = class_of(&f, 192, 64);
+    other = class_of(&f, 384, 64);
+    node = get(c);
+    requests = f.alloc.requests;
+    for (size_t i = 0; i < 3 * LLAMATCH_POOL_ROUND / 192; ++i) {
+        assert_int_equal(192, llamatch_pool_used_bytes(f.pool));
+        llamatch_pool_put(c, node);
+        assert_int_equal(0, llamatch_pool_used_bytes(f.pool));
+        if (0 == i % 1000) {
+            assert_int_equal(0, llamatch_pool_verify(f.pool));
+            llamatch_pool_put(other, get(other)); /* the same block */
+            assert_int_equal(0, llamatch_pool_verify(f.pool));
+        }
+        assert_ptr_equal(node, get(c));
+    }
+    assert_int_equal(requests, f.alloc.requests);
+    llamatch_pool_put(c, node);
+    end(&f);
+}
+
 static void test_pin(void **state)
 {
     enum { N = 1000 };
@@ -637,6 +667,7 @@ int main(void)
 #endif
         cmocka_unit_test(test_without_threads),
         cmocka_unit_test(test_fullest_first),
+        cmocka_unit_test(test_again_and_again),
         cmocka_unit_test(test_pin),
         cmocka_unit_test(test_touch_counts),
         cmocka_unit_test(test_no_memory),
