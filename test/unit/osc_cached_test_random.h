@@ -2,7 +2,8 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Random numbers of the tests of osc/cached's core, and their seed.
+ * Random numbers of the tests of osc/cached's core, their seed, and how many operations a model
+ * runs.
  */
 #ifndef OSC_CACHED_TEST_RANDOM_H
 #define OSC_CACHED_TEST_RANDOM_H
@@ -26,6 +27,15 @@ static uint64_t seed_get(uint64_t fallback)
     uint64_t seed = (NULL != text) ? strtoull(text, NULL, 0) : fallback;
 
     return (0 != seed) ? seed : 1; /* 0 is xorshift's fixed point */
+}
+
+/* Of a plan's share of all operations: 10^7, or fewer where that would take minutes. */
+static inline uint32_t operations_of(uint64_t share, uint64_t shares)
+{
+    const char *text = getenv("OSC_CACHED_OPERATIONS");
+    uint64_t operations = (NULL != text) ? strtoull(text, NULL, 0) : 10000000;
+
+    return (uint32_t) (operations * share / shares + 1);
 }
 
 #endif /* OSC_CACHED_TEST_RANDOM_H */

@@ -2042,12 +2042,18 @@ static void test_model(void **state)
         {{40, 2, 8000, false, true, 20000}, 16, 10000, 2, true, 8000},
         {{40, 2, 8000, false, true, 20000}, 16, 10000, 3, true, 8000},
     };
-    uint64_t seed = seed_get(20260301), counts[OSC_CACHED_ACCESSES] = {0}, steps = 0;
+    uint64_t seed = seed_get(20260301), counts[OSC_CACHED_ACCESSES] = {0}, shares = 0, steps = 0;
 
     (void) state;
     printf("seed: OSC_CACHED_SEED=%llu\n", (unsigned long long) seed);
     for (size_t i = 0; i < sizeof(plans) / sizeof(plans[0]); ++i) {
-        model_prepare(&model, seed + i, &plans[i].plan, plans[i].entries, plans[i].memory);
+        shares += plans[i].plan.steps;
+    }
+    for (size_t i = 0; i < sizeof(plans) / sizeof(plans[0]); ++i) {
+        plan_t plan = plans[i].plan;
+
+        plan.steps = operations_of(plan.steps, shares);
+        model_prepare(&model, seed + i, &plan, plans[i].entries, plans[i].memory);
         model.f.config.scheme = plans[i].scheme;
         model.f.config.adaptive = plans[i].adaptive;
         model.f.config.max_entry = plans[i].max_entry;
@@ -2055,7 +2061,7 @@ static void test_model(void **state)
         model.f.budget.limit = 16 << 20;
         open_cache(&model.f);
         model_run(&model);
-        steps += plans[i].plan.steps;
+        steps += plan.steps;
         printf("  plan %zu:", i);
         for (int k = 0; k < OSC_CACHED_MISSING; ++k) {
             counts[k] += model.counts[k];
@@ -2063,11 +2069,11 @@ static void test_model(void **state)
         }
         printf(", extended %llu not %llu\n", (unsigned long long) model.extended,
                (unsigned long long) model.refused);
-        assert_true(plans[i].plan.steps / 100 < model.counts[OSC_CACHED_HIT]);
+        assert_true(plan.steps / 100 < model.counts[OSC_CACHED_HIT]);
         assert_true(0 < model.counts[OSC_CACHED_JOIN]);
         assert_true(0 < model.extended);
     }
-    assert_true(1000000 <= steps);
+    printf("  %llu operations\n", (unsigned long long) steps);
     for (int k = 0; k < OSC_CACHED_MISSING; ++k) {
         assert_true(0 < counts[k]); /* every way to be served */
     }
