@@ -16,7 +16,7 @@
 #   quick WORD...           the same for --quick (of bench/match: options without --quick)
 #   axis LABEL linear|log|text VALUE...   what is varied: %x in ranks, arguments and series; with values A:B, %x and %y
 #   series NAME WHAT WORD...    WHAT as in test/mpi/launch.sh; a word is --argument, MCA_PARAMETER=VALUE
-#                           program=NAME, or trace=ARGUMENT: --trace=FILE with what lcc ARGUMENT reads; of
+#                           program=NAME, or traces: --traces=FILE,... of bench/traces and --before=FILE; of
 #                           bench/match: its subjects, and match
 #   times KEY...            keys of the program that are times; the first one decides how often is repeated
 #   baselines NAME...       series that the others are compared with (a word each, blanks as _)

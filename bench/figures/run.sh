@@ -36,25 +36,19 @@ with_x()
     printf '%s' "${text//%y/${2#*:}}"
 }
 
-# make_trace ARGUMENT: what lcc with this argument reads, in $scratch/trace.RANK
-make_trace()
-{
-    compile lcc || return 1
-    mpi_switches osc:cached shm 2
-    mpi_launch 300 "$scratch/run" "$binary" "$MPIRUN" "${SWITCHES[@]}" --mca osc_cached_mode always \
-        --mca osc_cached_trace "$scratch/trace" "$binary" "$1" || { cat "$scratch/run/stderr" >&2; return 1; }
-}
-
 # prepare SERIES_NUMBER NETWORK X: sets command, kind, must_equal and, of launch.sh, SWITCH_ENV.
 prepare()
 {
-    local number=$1 network=$2 x=$3 ranks word name=$fig_program i
+    local number=$1 network=$2 x=$3 ranks word name=$fig_program traces i
     local -a mca=() own=() common=("${fig_arguments[@]}")
     [ -z "$quick" ] || [ ${#fig_quick[@]} -eq 0 ] || common=("${fig_quick[@]}")
     for word in $(with_x "${fig_words[number]}" "$x"); do
         case $word in
         program=*) name=${word#*=} ;;
-        trace=*) make_trace "${word#*=}" && own+=(--trace="$scratch/trace.0") || return 1 ;;
+        traces)
+            traces=$("$top/bench/traces" --mpi="$mpi" ${components:+--component-path="$components"} ${quick:+--quick}) || return 1
+            own+=(--traces="$traces" --before="$top/bench/micro/belady-before.tsv")
+            ;;
         --*) own+=("$word") ;;
         *=*) mca+=(--mca "${word%%=*}" "${word#*=}") ;;
         *) die "figure $fig: a word of a series is --argument or PARAMETER=VALUE, not $word." ;;

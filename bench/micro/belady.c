@@ -2,374 +2,258 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Hits of our victim schemes beside what can be had at all with the same storage, offline, on the
- * core alone (core.h): for the paper's micro-benchmark (paper.h), or for the gets of a trace that
- * osc_cached_trace wrote.
+ * Hits of our schemes beside other policies and beside what can be had at all with the same
+ * storage, on the core alone (core.h): gets are replayed, of traces that osc_cached_trace wrote
+ * (bench/traces records some), and made ones (gets.h).
  *
- *     belady [--gets=Z] [--trace=FILE] [--trace-window=N]
+ *     belady [--traces=FILE,...] [--made=NAME,...] [--percent=P] [--unit=BYTES] [--before=FILE]
  *
- * --trace-window: of the windows in the trace; otherwise the one with the most bytes.  Gets of a
- * process from itself are left out (FILE ends in a dot and the rank): they are not cached.
- *
- * x is the storage in percent of the working set, which is all different data in whole lines.  The
- * index has room for all.  Cases:
+ * The storage is P percent (50) of all different data in whole lines of 64 bytes; the index has
+ * room for all.  Cases:
  *
  *     duel, full, temporal, positional  our schemes, sizes fixed
- *     LRU             exact; the least recently used ones leave until there is room
- *     Belady          what is asked for again last leaves until there is room, or is not kept;
- *                     the optimum when all data has the same size, and not with several sizes
- *     Belady by size  the same by size times distance, the largest of 256; also not the optimum,
- *                     which is NP-hard
- *     upper bound     no policy has more hits: a hit takes its size in storage from the get before
- *                     to this one; the smallest of these areas that fit into storage times gets
- *                     (PFOO-L of Berger, Beckmann, Harchol-Balter, SIGMETRICS 2018)
- *     endless         nothing ever leaves
+ *     LRU, S3-FIFO, SIEVE, W-TinyLFU    policy_*.h: they pack perfectly, in units of --unit (16, as
+ *     Belady, by size; upper bound      our storage has)
+ *     endless                           nothing ever leaves
  *
- * LRU and Belady pack perfectly: they know no holes.
+ * --before: a table of what former sources had (belady-before.tsv), for two cases more:
+ *
+ *     before                    its hits
+ *     duel, same bytes in all   with as many bytes, bookkeeping included, as those sources needed
+ *
+ * Quantities, in percent: hits of all gets, and how much of the time of all gets is saved when a
+ * miss takes 14 us and 1.1 bytes per ns (TCP), or 1.2 us and 10 bytes per ns (Aries), and a hit
+ * nothing.
  */
 #include "core.h"
-#include "paper.h"
+#include "policy_belady.h"
+#include "policy_lru.h"
+#include "policy_s3fifo.h"
+#include "policy_sieve.h"
+#include "policy_wtinylfu.h"
 
-#include <errno.h>
-#include <inttypes.h>
+enum { LINE = 64, BEFORE_SLOT = 144 /* bytes of bookkeeping per entry */ };
 
-#define LINE 64
-#define SAMPLE 256
-#define WINDOWS 1024 /* that a trace may have */
-
-struct get {
-    uint64_t address; /* with the target's number above */
-    uint32_t bytes;
-    uint32_t datum; /* number of the different data */
-    long next;      /* get of the same datum, or the number of gets */
-};
-
-static struct get *gets;
-static long num_gets;
-static uint32_t num_data;
-static uint64_t working_set; /* lines */
+static struct gets gets;
+static bool *hit;
 static char *buffer;
-static const char *benchmark = "belady-paper";
+static long percent;
+static const char *trace; /* its name */
 
-static uint64_t lines(uint64_t bytes)
+static void print(const char *what, const char *quantity, const char *unit, double value)
 {
-    return (bytes + LINE - 1) / LINE;
+    printf("belady-%ld\t%s\t%s\t%s\t%s\t%.5g\t%.5g\t%.5g\t1\n", percent, what, trace, quantity,
+           unit, value, value, value);
 }
 
-static _Noreturn void die(const char *what, const char *detail)
+/* @return the first quantity */
+static double print_hits(const char *what)
 {
-    fprintf(stderr, "%s: %s: %s\n", micro_argv[0], what, detail);
-    exit(2);
+    static const struct {
+        const char *quantity;
+        double get, byte; /* what they weigh */
+    } quantities[] = {
+        {"hits", 1, 0}, {"time saved, TCP", 14000, 1 / 1.1}, {"time saved, Aries", 1200, 1 / 10.}};
+
+    double percents[sizeof(quantities) / sizeof(quantities[0])];
+
+    for (size_t q = 0; q < sizeof(quantities) / sizeof(quantities[0]); ++q) {
+        double all = 0, saved = 0;
+
+        for (long i = 0; i < gets.num; ++i) {
+            double weight = quantities[q].get + quantities[q].byte * (double) gets.get[i].bytes;
+
+            all += weight;
+            saved += hit[i] ? weight : 0;
+        }
+        percents[q] = 100 * saved / all;
+        print(what, quantities[q].quantity, "%", percents[q]);
+    }
+    fflush(stdout);
+    return percents[0];
 }
 
-/* Input */
-
-static void add_get(uint64_t address, uint64_t bytes)
+/* Ours, with so many slots and bytes. */
+static void replay(osc_cached_scheme_t scheme, uint32_t slots, uint64_t bytes)
 {
-    static long room;
+    osc_cached_config_t config = core_fixed(slots, bytes, scheme);
+    struct core core;
 
-    if (room == num_gets) {
-        room = 0 == room ? 65536 : 2 * room;
-        gets = realloc(gets, (size_t) room * sizeof(gets[0]));
-        if (NULL == gets) {
-            die("gets", "no memory");
+    core_open(&core, &config);
+    for (long i = 0; i < gets.num; ++i) {
+        const struct get *get = &gets.get[i];
+
+        hit[i] = OSC_CACHED_HIT == core_get(&core, get->address, buffer, get->bytes);
+    }
+    core_close(&core);
+}
+
+/* Bytes that a cache with so many slots takes in all. */
+static uint64_t footprint(uint32_t slots, uint64_t bytes)
+{
+    osc_cached_config_t config = core_fixed(slots, bytes, OSC_CACHED_SCHEME_DUEL);
+    struct core core;
+    uint64_t taken;
+
+    core_open(&core, &config);
+    taken = osc_cached_cache_footprint(&core.cache);
+    core_close(&core);
+    return taken;
+}
+
+/* As many bytes in all: the best of some ways to share them between index and storage. */
+static void same_bytes(uint64_t all)
+{
+    enum { WAYS = 16 };
+    bool *best = core_memory((size_t) gets.num * sizeof(best[0]));
+    long most = -1;
+
+    for (uint64_t way = 1; way <= WAYS; ++way) {
+        /* for all data at last; the index is at most 7/8 full */
+        uint32_t slots = (uint32_t) (way * gets.num_data * 8 / 7 / WAYS + 16);
+        uint64_t bookkeeping = footprint(slots, LINE) - LINE;
+        long hits = 0;
+
+        if (all < bookkeeping + LINE) {
+            break;
+        }
+        replay(OSC_CACHED_SCHEME_DUEL, slots, all - bookkeeping);
+        for (long i = 0; i < gets.num; ++i) {
+            hits += hit[i];
+        }
+        if (most < hits) {
+            most = hits;
+            memcpy(best, hit, (size_t) gets.num * sizeof(best[0]));
         }
     }
-    gets[num_gets++] = (struct get){.address = address, .bytes = (uint32_t) bytes};
+    memcpy(hit, best, (size_t) gets.num * sizeof(best[0]));
+    free(best);
+    (void) print_hits("duel, same bytes in all");
 }
 
-static void read_paper(long z)
+/* Lines "trace percent hits entries", and comments. */
+static void compare_with_before(const char *name, double duel)
 {
-    static struct paper_get set[PAPER_DIFFERENT];
-    int *sequence = core_memory((size_t) z * sizeof(int));
+    FILE *file = fopen(name, "r");
+    char line[256], of[64];
+    double hits;
+    long at, entries;
 
-    (void) paper_gets(set, PAPER_SEED);
-    paper_sequence(sequence, z, PAPER_SEED);
-    for (long i = 0; i < z; ++i) {
-        add_get(set[sequence[i]].offset, set[sequence[i]].bytes);
-    }
-    free(sequence);
-}
-
-/* The gets of one window. @return the window of which the most bytes are read */
-static long read_trace(FILE *file, const char *name, long window)
-{
-    const char *dot = strrchr(name, '.');
-    long self = NULL == dot ? -1 : strtol(dot + 1, NULL, 10), most = 0;
-    uint64_t read[WINDOWS] = {0};
-    char line[256];
-
-    if (NULL == fgets(line, sizeof(line), file) || 0 != strcmp(line, "# osc_cached trace 1\n")) {
-        die(name, "not a trace of osc/cached");
+    if (NULL == file) {
+        gets_die(name, strerror(errno));
     }
     while (NULL != fgets(line, sizeof(line), file)) {
-        uint64_t address, bytes;
-        long w, target;
-
         if ('#' == line[0]) {
             continue;
         }
-        if (4 != sscanf(line, "%*u %ld %ld %" SCNu64 " %" SCNu64, &w, &target, &address, &bytes)
-            || w < 0 || WINDOWS <= w || UINT32_MAX < bytes) {
-            die(name, line);
+        if (4 != sscanf(line, "%63s %ld %lf %ld", of, &at, &hits, &entries)) {
+            gets_die(name, line);
         }
-        if (self != target && 0 < bytes) {
-            read[w] += bytes;
-            most = read[most] < read[w] ? w : most;
-            if (w == window) {
-                add_get((uint64_t) target << 48 | address, bytes);
-            }
+        if (0 == strcmp(of, trace) && at == percent) {
+            uint64_t storage = gets_measure(&gets, LINE) * (uint64_t) percent / 100 * LINE;
+
+            print("before", "hits", "%", hits);
+            print("duel", "hits over before", "points", duel - hits);
+            same_bytes(storage + (uint64_t) entries * BEFORE_SLOT);
         }
     }
-    rewind(file);
-    return most;
+    fclose(file);
 }
 
-static int by_address(const void *a, const void *b)
+/* Nothing ever leaves. */
+static void endless(void)
 {
-    const struct get *x = gets + *(const long *) a, *y = gets + *(const long *) b;
-
-    if (x->address != y->address) {
-        return x->address < y->address ? -1 : 1;
-    }
-    return x < y ? -1 : 1;
-}
-
-/* Numbers the data, links the gets of each, and adds up the largest of each. */
-static void prepare(void)
-{
-    long *order = core_memory((size_t) num_gets * sizeof(long));
-    uint64_t largest = 0, longest = 0;
-
-    for (long i = 0; i < num_gets; ++i) {
-        order[i] = i;
-    }
-    qsort(order, (size_t) num_gets, sizeof(long), by_address);
-    for (long i = 0; i < num_gets; ++i) {
-        struct get *get = &gets[order[i]];
-        bool last = i + 1 == num_gets || gets[order[i + 1]].address != get->address;
-
-        get->next = last ? num_gets : order[i + 1];
-        get->datum = num_data;
-        largest = largest < get->bytes ? get->bytes : largest;
-        longest = longest < get->bytes ? get->bytes : longest;
-        if (last) {
-            ++num_data;
-            working_set += lines(largest);
-            largest = 0;
+    memset(hit, 0, (size_t) gets.num * sizeof(hit[0]));
+    for (long i = 0; i < gets.num; ++i) {
+        if (gets.get[i].next < gets.num) {
+            hit[gets.get[i].next] = true;
         }
     }
+    (void) print_hits("endless");
+}
+
+static double ours(osc_cached_scheme_t scheme, uint64_t storage)
+{
+    replay(scheme, gets.num_data + gets.num_data / 2 + 16, storage);
+    return print_hits(core_schemes[scheme]);
+}
+
+static void compare(void)
+{
+    static const struct {
+        const char *name;
+        void (*policy)(const struct gets *gets, uint64_t capacity, bool *hit);
+    } policies[] = {{"LRU", policy_lru},
+                    {"S3-FIFO", policy_s3fifo},
+                    {"SIEVE", policy_sieve},
+                    {"W-TinyLFU", policy_wtinylfu},
+                    {"Belady", policy_belady},
+                    {"Belady by size", policy_belady_by_size},
+                    {"upper bound", policy_upper_bound}};
+    uint32_t unit = (uint32_t) micro_positive("unit", 16);
+    uint64_t data = gets_measure(&gets, LINE), storage = data * (uint64_t) percent / 100 * LINE;
+    const char *before = micro_option("before", NULL);
+    double duel = ours(OSC_CACHED_SCHEME_DUEL, storage);
+
+    (void) ours(OSC_CACHED_SCHEME_FULL, storage);
+    if (NULL != before) {
+        compare_with_before(before, duel);
+    }
+    (void) gets_measure(&gets, unit);
+    for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); ++i) {
+        policies[i].policy(&gets, storage / unit, hit);
+        (void) print_hits(policies[i].name);
+    }
+    (void) ours(OSC_CACHED_SCHEME_TEMPORAL, storage);
+    (void) ours(OSC_CACHED_SCHEME_POSITIONAL, storage);
+    endless();
+    print("gets", "number", "", (double) gets.num);
+    print("gets", "different", "", gets.num_data);
+    print("gets", "all data", "bytes", (double) (data * LINE));
+}
+
+/* One of a list of names or files, separated by commas. */
+static void one(char *name, void (*fill)(struct gets *gets, const char *name))
+{
+    uint32_t longest = 0;
+    char *dot, *slash;
+
+    fill(&gets, name);
+    gets_number(&gets);
+    for (uint32_t i = 0; i < gets.num_data; ++i) {
+        longest = longest < gets.bytes[i] ? gets.bytes[i] : longest;
+    }
+    hit = core_memory((size_t) gets.num * sizeof(hit[0]));
     buffer = core_memory(longest);
-    free(order);
+    slash = strrchr(name, '/');
+    trace = NULL == slash ? name : slash + 1;
+    dot = strrchr(trace, '.');
+    if (gets_read == fill && NULL != dot) {
+        *dot = '\0';
+    }
+    compare();
+    free(hit);
+    free(buffer);
+    gets_free(&gets);
 }
 
-/* Ours */
-
-static long ours(osc_cached_scheme_t scheme, uint64_t capacity)
+static void each(const char *list, void (*fill)(struct gets *gets, const char *name))
 {
-    osc_cached_config_t config = core_fixed(num_data + num_data / 2 + 16, capacity * LINE, scheme);
-    struct core core;
-    long hits = 0;
+    char *copy = strdup(list), *end = copy;
 
-    core_open(&core, &config);
-    for (long i = 0; i < num_gets; ++i) {
-        hits += OSC_CACHED_HIT == core_get(&core, gets[i].address, buffer, gets[i].bytes);
+    for (char *name = strtok_r(copy, ",", &end); NULL != name; name = strtok_r(NULL, ",", &end)) {
+        one(name, fill);
     }
-    core_close(&core);
-    return hits;
-}
-
-/* LRU and Belady: what is kept is in a heap, the next victim on top. */
-
-enum policy { LRU, BELADY, BELADY_BY_SIZE };
-
-static struct {
-    uint32_t *heap; /* data */
-    uint32_t count;
-    struct {
-        double rank; /* the largest leaves first */
-        uint64_t held;
-        uint32_t place; /* in the heap, plus 1; 0: not kept */
-    } * data;
-} kept;
-
-static void heap_put(uint32_t place, uint32_t datum)
-{
-    kept.heap[place] = datum;
-    kept.data[datum].place = place + 1;
-}
-
-/* Lets the datum at a place find its own. */
-static void heap_settle(uint32_t place)
-{
-    uint32_t datum = kept.heap[place];
-    double rank = kept.data[datum].rank;
-
-    while (0 < place && kept.data[kept.heap[(place - 1) / 2]].rank < rank) {
-        heap_put(place, kept.heap[(place - 1) / 2]);
-        place = (place - 1) / 2;
-    }
-    for (;;) {
-        uint32_t child = 2 * place + 1;
-
-        if (child + 1 < kept.count
-            && kept.data[kept.heap[child]].rank < kept.data[kept.heap[child + 1]].rank) {
-            ++child;
-        }
-        if (kept.count <= child || kept.data[kept.heap[child]].rank <= rank) {
-            break;
-        }
-        heap_put(place, kept.heap[child]);
-        place = child;
-    }
-    heap_put(place, datum);
-}
-
-static void heap_remove(uint32_t place)
-{
-    kept.data[kept.heap[place]].place = 0;
-    if (place < --kept.count) {
-        heap_put(place, kept.heap[kept.count]);
-        heap_settle(place);
-    }
-}
-
-/* Distances change with time, so no heap has the largest of size times distance on top. */
-static uint32_t largest_by_size(long now)
-{
-    static uint64_t random = 1;
-    bool all = kept.count <= SAMPLE;
-    uint32_t worst = 0;
-    double most = -1;
-
-    for (uint32_t i = 0; i < (all ? kept.count : SAMPLE); ++i) {
-        /* that on top is among them: it is asked for last, or never */
-        uint32_t place = all || 0 == i ? i : (uint32_t) (paper_uniform(&random) * kept.count);
-        uint32_t datum = kept.heap[place];
-        double area = (double) kept.data[datum].held * (kept.data[datum].rank - (double) now);
-
-        if (most < area) {
-            most = area;
-            worst = place;
-        }
-    }
-    return worst;
-}
-
-static long policy_hits(enum policy policy, uint64_t capacity)
-{
-    uint64_t used = 0;
-    long hits = 0;
-
-    kept.heap = core_memory(num_data * sizeof(kept.heap[0]));
-    kept.data = core_memory(num_data * sizeof(kept.data[0]));
-    kept.count = 0;
-    for (long i = 0; i < num_gets; ++i) {
-        uint32_t datum = gets[i].datum;
-        uint64_t need = lines(gets[i].bytes), held = kept.data[datum].held;
-
-        if (0 == kept.data[datum].place) {
-            held = 0;
-            heap_put(kept.count++, datum);
-        }
-        hits += need <= held;
-        if (held < need) {
-            used += need - held;
-            kept.data[datum].held = need;
-        }
-        kept.data[datum].rank = LRU == policy              ? -(double) i
-                                : gets[i].next == num_gets ? INFINITY
-                                                           : (double) gets[i].next;
-        heap_settle(kept.data[datum].place - 1);
-        while (capacity < used) {
-            uint32_t place = BELADY_BY_SIZE == policy ? largest_by_size(i) : 0;
-
-            used -= kept.data[kept.heap[place]].held;
-            heap_remove(place);
-        }
-    }
-    free(kept.heap);
-    free(kept.data);
-    return hits;
-}
-
-/* The bound */
-
-static long upper_bound(uint64_t capacity)
-{
-    double *areas = core_memory((size_t) num_gets * sizeof(double)), room;
-    long n = 0, hits = 0;
-
-    for (long i = 0; i < num_gets; ++i) {
-        if (gets[i].next < num_gets && lines(gets[gets[i].next].bytes) <= capacity) {
-            areas[n++] = (double) lines(gets[gets[i].next].bytes) * (double) (gets[i].next - i);
-        }
-    }
-    qsort(areas, (size_t) n, sizeof(double), micro_compare);
-    room = (double) capacity * (double) num_gets;
-    while (hits < n && areas[hits] <= room) {
-        room -= areas[hits++];
-    }
-    free(areas);
-    return hits;
-}
-
-static void print(const char *what, size_t percent, long hits)
-{
-    micro_print_one(benchmark, what, percent, "hits", "%",
-                    100. * (double) hits / (double) num_gets);
-}
-
-static void compare(size_t percent)
-{
-    uint64_t capacity = working_set * percent / 100;
-
-    for (int scheme = 0; scheme < 4; ++scheme) {
-        print(core_schemes[scheme], percent, ours((osc_cached_scheme_t) scheme, capacity));
-    }
-    print("LRU", percent, policy_hits(LRU, capacity));
-    print("Belady", percent, policy_hits(BELADY, capacity));
-    print("Belady by size", percent, policy_hits(BELADY_BY_SIZE, capacity));
-    print("upper bound", percent, upper_bound(capacity));
-    print("endless", percent, num_gets - num_data);
-    micro_print_one(benchmark, "storage", percent, "size", "bytes", (double) (capacity * LINE));
-    fflush(stdout);
+    free(copy);
 }
 
 int main(int argc, char **argv)
 {
-    static const size_t percents[] = {5, 10, 20, 30, 40, 50, 60, 80, 100};
-    const char *name;
-
-    core_arguments(argc, argv, "belady [--gets=Z] [--trace=FILE] [--trace-window=N]");
-    name = micro_option("trace", NULL);
-    if (NULL == name) {
-        read_paper(micro_positive("gets", 100000));
-    } else {
-        FILE *file = fopen(name, "r");
-        long window = micro_number("trace-window", -1);
-
-        if (NULL == file) {
-            die(name, strerror(errno));
-        }
-        benchmark = "belady-trace";
-        if (window < 0) {
-            window = read_trace(file, name, -1);
-        }
-        (void) read_trace(file, name, window);
-        fclose(file);
-    }
-    if (0 == num_gets) {
-        die(name, "no get of this window");
-    }
-    prepare();
-    micro_print_one(benchmark, "gets", 0, "number", "", (double) num_gets);
-    micro_print_one(benchmark, "gets", 0, "different", "", num_data);
-    micro_print_one(benchmark, "gets", 0, "working set", "bytes", (double) (working_set * LINE));
-    for (size_t i = 0; i < sizeof(percents) / sizeof(percents[0]); ++i) {
-        compare(percents[i]);
-    }
-    free(gets);
-    free(buffer);
+    core_arguments(argc, argv,
+                   "belady [--traces=FILE,...] [--made=NAME,...] [--percent=P] [--unit=BYTES] "
+                   "[--before=FILE]");
+    percent = micro_positive("percent", 50);
+    each(micro_option("traces", ""), gets_read);
+    each(micro_option("made", GETS_MADE_ALL), gets_make);
     return 0;
 }
