@@ -57,15 +57,16 @@
     __opal_attribute_noinline__ static int slow_##slot parameters             \
     {                                                                         \
         ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);    \
+        ompi_osc_cached_peer_t *peer;                                         \
         int ret;                                                              \
                                                                               \
         ompi_osc_cached_count(window, OSC_CACHED_STAT_##stat);                \
         if (!(ompi_osc_cached_ways(window) & OSC_CACHED_WAY_LOOKUP)) {        \
             return window->inner.osc_##slot arguments;                        \
         }                                                                     \
-        ompi_osc_cached_write_begin(window, target);                          \
+        peer = ompi_osc_cached_write_begin(window, target);                   \
         ret = window->inner.osc_##slot arguments;                             \
-        ompi_osc_cached_write_end(window, target);                            \
+        ompi_osc_cached_write_end(window, peer, target);                      \
         return ret;                                                           \
     }                                                                         \
                                                                               \

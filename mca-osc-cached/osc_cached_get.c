@@ -101,8 +101,8 @@ static int get_looked_up(ompi_osc_cached_window_t *window, const arguments_t *a)
     size_t have = 0;
 
     ompi_osc_cached_window_lock(window);
-    peer = ompi_osc_cached_peer(window, a->target);
-    if (!may_be_cached(window, peer, a, &wanted)) {
+    peer = ompi_osc_cached_peer_used(window, a->target);
+    if (osc_cached_is_nobody(peer) || !may_be_cached(window, peer, a, &wanted)) {
         ompi_osc_cached_window_unlock(window);
         trace_bypassed(window, a);
         return pass(window, peer, a);
@@ -237,6 +237,12 @@ static int inner_get(ompi_osc_cached_window_t *window, const arguments_t *a)
                                   a->request);
 }
 
+/* A batch has at most BATCH_TIMED of them: a sum that has no place says enough. */
+static inline uint32_t sum_ns(uint32_t sum, uint64_t more)
+{
+    return (more < UINT32_MAX - sum) ? sum + (uint32_t) more : UINT32_MAX;
+}
+
 /* The real get, measured if it is the turn of this target, and counted as outstanding. On success
  * the caller has the lock, and *sequence is the number of this get. */
 static int issue(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
@@ -256,7 +262,7 @@ static int issue(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
     }
     ompi_osc_cached_window_lock(window);
     if (timed) {
-        peer->batch_ns += ompi_osc_cached_now() - begin;
+        peer->batch_ns = sum_ns(peer->batch_ns, ompi_osc_cached_now() - begin);
         OSC_CACHED_WRITE(peer->batch_timed, peer->batch_timed + 1);
         window->timed = true;
     }
@@ -270,8 +276,12 @@ static int pass(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
                 const arguments_t *a)
 {
     uint64_t sequence;
-    int ret = issue(window, peer, a, &sequence);
+    int ret;
 
+    if (OPAL_UNLIKELY(osc_cached_is_nobody(peer))) {
+        return inner_get(window, a);
+    }
+    ret = issue(window, peer, a, &sequence);
     if (OMPI_SUCCESS == ret) {
         ompi_osc_cached_window_unlock(window);
     }
@@ -513,7 +523,7 @@ __opal_attribute_noinline__ static void end_round(ompi_osc_cached_window_t *wind
     ompi_osc_cached_add(window, OSC_CACHED_STAT_ns_saved,
                         osc_cached_profit_saved(&peer->profit, &window->costs));
     osc_cached_profit_decide(&peer->profit, &window->costs);
-    peer->round = window->cache.gets;
+    peer->round = (uint32_t) window->cache.gets;
     if (!ompi_osc_cached_params.profit) {
         peer->profit.passed = keep.passed;
         peer->profit.patience = keep.patience;
@@ -528,9 +538,9 @@ static inline bool is_true_hit(const ompi_osc_cached_window_t *window,
     const osc_cached_cache_t *cache = &window->cache;
 
     return OPAL_LIKELY(0 == peer->profit.passed)
-           || osc_cached_cache_has_room(cache,
-                                        osc_cached_profit_distance(&peer->profit, cache->distance,
-                                                                   cache->gets - peer->round));
+           || osc_cached_cache_has_room(
+               cache, osc_cached_profit_distance(&peer->profit, cache->distance,
+                                                 (uint32_t) cache->gets - peer->round));
 }
 
 /* Count a looked-up get; caller holds the lock. */
@@ -653,7 +663,7 @@ static inline bool is_plain_hit(ompi_osc_cached_window_t *window, uint32_t ways,
                                 const ompi_datatype_t *target_dt)
 {
     enum { PLAIN = OPAL_DATATYPE_FLAG_CONTIGUOUS | OPAL_DATATYPE_FLAG_NO_GAPS };
-    ompi_osc_cached_peer_t *peer = ompi_osc_cached_peer(window, target);
+    ompi_osc_cached_peer_t *peer = osc_cached_peers_find_again(&window->peers, target);
     osc_cached_cache_t *cache = &window->cache;
     size_t bytes = (size_t) target_count * target_dt->super.size;
     char *buffer = (char *) origin_addr + origin_dt->super.true_lb;
@@ -700,9 +710,9 @@ __opal_attribute_noinline__ static int looked_up_get(ompi_osc_cached_window_t *w
 __opal_attribute_noinline__ static int
 cached_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
            struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
-           ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt, ompi_win_t *win)
+           ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
+           ompi_osc_cached_window_t *window)
 {
-    ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
     uint32_t ways = ompi_osc_cached_ways(window);
 
     if (OPAL_LIKELY(ways & OSC_CACHED_WAY_PLAIN)
@@ -715,13 +725,43 @@ cached_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
     return looked_up_get(window, &a);
 }
 
+/* A get that is passed through because caching it does not pay: not even counted as outstanding;
+ * then every flush goes to the inner component. */
+static inline bool does_not_pay(ompi_osc_cached_window_t *window, uint32_t ways, int target,
+                                ptrdiff_t target_disp)
+{
+    ompi_osc_cached_peer_t *peer;
+
+    if (!(ways & OSC_CACHED_WAY_QUICK)) {
+        return false;
+    }
+    peer = osc_cached_peers_glance(&window->peers, target);
+    if (osc_cached_profit_looks(&peer->profit, (uint64_t) target_disp)) {
+        return false;
+    }
+    ompi_osc_cached_count_alone(window, OSC_CACHED_STAT_gets);
+    peer->state |= OSC_CACHED_PEER_LOOSE;
+    window->loose = true;
+    return true;
+}
+
+/* The first get of a window, which is not known by its index yet. */
+static int first_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
+                     struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
+                     ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
+                     ompi_win_t *win)
+{
+    return cached_get(origin_addr, origin_count, origin_dt, target, target_disp, target_count,
+                      target_dt, ompi_osc_cached_window_of(win));
+}
+
 int ompi_osc_cached_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
                         struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
                         ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
                         ompi_win_t *win)
 {
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_known(win);
-    ompi_osc_base_module_get_fn_t next = cached_get;
+    ompi_osc_base_module_get_fn_t next = first_get;
 
     if (OPAL_LIKELY(NULL != window)) {
         uint32_t ways = ompi_osc_cached_ways(window);
@@ -729,16 +769,11 @@ int ompi_osc_cached_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
         if (ways & OSC_CACHED_WAY_DIRECT) {
             ompi_osc_cached_count(window, OSC_CACHED_STAT_gets);
             next = window->inner.osc_get;
-        } else if (ways & OSC_CACHED_WAY_QUICK) {
-            ompi_osc_cached_peer_t *peer = ompi_osc_cached_peer(window, target);
-
-            if (!osc_cached_profit_looks(&peer->profit, (uint64_t) target_disp)) {
-                /* not even counted as outstanding; then every flush goes to the inner component */
-                ompi_osc_cached_count_alone(window, OSC_CACHED_STAT_gets);
-                peer->state |= OSC_CACHED_PEER_LOOSE;
-                window->loose = true;
-                next = window->inner.osc_get;
-            }
+        } else if (does_not_pay(window, ways, target, target_disp)) {
+            next = window->inner.osc_get;
+        } else {
+            return cached_get(origin_addr, origin_count, origin_dt, target, target_disp,
+                              target_count, target_dt, window);
         }
     }
     return next(origin_addr, origin_count, origin_dt, target, target_disp, target_count, target_dt,

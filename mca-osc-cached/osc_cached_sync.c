@@ -54,24 +54,37 @@ static inline void expire(ompi_osc_cached_window_t *window, ompi_osc_cached_peer
 
 /* Own writes */
 
-void ompi_osc_cached_write_begin(ompi_osc_cached_window_t *window, int target)
+ompi_osc_cached_peer_t *ompi_osc_cached_write_begin(ompi_osc_cached_window_t *window, int target)
 {
-    ompi_osc_cached_peer_t *peer = ompi_osc_cached_peer(window, target);
+    ompi_osc_cached_peer_t *peer;
 
     ompi_osc_cached_window_lock(window);
-    osc_cached_cache_invalidate_target(&peer->cache);
-    ++peer->writing;
+    peer = ompi_osc_cached_peer_used(window, target);
+    if (OPAL_LIKELY(!osc_cached_is_nobody(peer))) {
+        osc_cached_cache_invalidate_target(&peer->cache);
+        ++peer->writing;
+    }
     ompi_osc_cached_window_unlock(window);
+    return peer;
 }
 
-void ompi_osc_cached_write_end(ompi_osc_cached_window_t *window, int target)
+void ompi_osc_cached_write_end(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                               int target)
 {
-    ompi_osc_cached_peer_t *peer = ompi_osc_cached_peer(window, target);
-
-    /* also after an error: nobody knows how far it came */
     ompi_osc_cached_window_lock(window);
-    peer->written = ompi_osc_cached_issued(window, peer);
-    --peer->writing;
+    if (OPAL_LIKELY(!osc_cached_is_nobody(peer))) {
+        --peer->writing;
+    } else {
+        /* another thread may have found memory for it, and may have fetched something */
+        peer = ompi_osc_cached_peer(window, target);
+        if (!osc_cached_is_nobody(peer)) {
+            osc_cached_cache_invalidate_target(&peer->cache);
+        }
+    }
+    if (!osc_cached_is_nobody(peer)) {
+        /* also after an error: nobody knows how far it came */
+        peer->written = ompi_osc_cached_issued(window, peer);
+    }
     ompi_osc_cached_window_unlock(window);
 }
 
@@ -217,22 +230,30 @@ static void try_again(ompi_osc_cached_peer_t *peer)
 static void try_all_again(ompi_osc_cached_window_t *window)
 {
     if (0 >= window->passes_left--) {
+        osc_cached_peers_place_t place = {0};
+        ompi_osc_cached_peer_t *peer;
+
         window->passes_left = PASSED_SYNCS;
-        for (int i = 0; window->loose && i < ompi_group_size(window->win->w_group); ++i) {
-            try_again(ompi_osc_cached_peer(window, i));
+        while (window->loose && NULL != (peer = osc_cached_peers_next(&window->peers, &place))) {
+            try_again(peer);
         }
     }
-    window->loose = false;
+    window->loose = window->peers.lacking;
 }
 
 /* Epochs. Several threads may lock and unlock targets at the same time; epochs of all targets are
  * begun and ended by one thread at a time. */
 
+/* Caller holds the lock. */
 static void set_accessible(ompi_osc_cached_window_t *window, bool accessible)
 {
     for (int i = 0; i < window->num_started; ++i) {
         if (0 <= window->started[i]) {
-            ompi_osc_cached_peer(window, window->started[i])->accessible = accessible;
+            ompi_osc_cached_peer_t *peer = ompi_osc_cached_peer_used(window, window->started[i]);
+
+            if (!osc_cached_is_nobody(peer)) {
+                peer->accessible = accessible;
+            }
         }
     }
 }
@@ -358,7 +379,9 @@ int ompi_osc_cached_start(ompi_group_t *group, int mpi_assert, ompi_win_t *win)
     free(window->started);
     window->started = ranks_of(window, group, size);
     window->num_started = (NULL == window->started) ? 0 : size;
+    ompi_osc_cached_window_lock(window);
     set_accessible(window, true);
+    ompi_osc_cached_window_unlock(window);
     return OMPI_SUCCESS;
 }
 
@@ -397,7 +420,7 @@ static int flush_fetching(ompi_osc_cached_window_t *window)
     for (ompi_osc_cached_peer_t *peer = window->busy; NULL != peer && OMPI_SUCCESS == ret;
          peer = peer->next_busy) {
         if (0 != peer->cache.head) {
-            ret = window->inner.osc_flush(ompi_osc_cached_peer_rank(window, peer), window->win);
+            ret = window->inner.osc_flush(peer->rank, window->win);
         }
     }
     return ret;
@@ -406,23 +429,23 @@ static int flush_fetching(ompi_osc_cached_window_t *window)
 /* osc/rdma forgets targets that were locked one by one: all that are busy. */
 static int flush_locked(ompi_osc_cached_window_t *window)
 {
+    osc_cached_peers_place_t place = {0};
+    ompi_osc_cached_peer_t *peer;
     int ret = OMPI_SUCCESS;
 
     if (OSC_CACHED_EPOCH_LOCK != window->epoch) {
         return OMPI_SUCCESS;
     }
-    for (int i = 0; i < ompi_group_size(window->win->w_group) && OMPI_SUCCESS == ret; ++i) {
-        ompi_osc_cached_peer_t *peer;
-        bool busy;
-
+    do {
         ompi_osc_cached_window_lock(window);
-        peer = ompi_osc_cached_peer(window, i);
-        busy = peer->accessible && (peer->state & OSC_CACHED_PEER_BUSY);
+        do {
+            peer = osc_cached_peers_next(&window->peers, &place);
+        } while (NULL != peer && !(peer->accessible && (peer->state & OSC_CACHED_PEER_BUSY)));
         ompi_osc_cached_window_unlock(window);
-        if (busy) {
-            ret = window->inner.osc_flush(i, window->win);
+        if (NULL != peer) {
+            ret = window->inner.osc_flush(peer->rank, window->win);
         }
-    }
+    } while (NULL != peer && OMPI_SUCCESS == ret);
     return ret;
 }
 
@@ -451,9 +474,11 @@ int ompi_osc_cached_lock(int lock_type, int target, int mpi_assert, ompi_win_t *
         return ret;
     }
     ompi_osc_cached_window_lock(window);
-    peer = ompi_osc_cached_peer(window, target);
-    expire(window, peer);
-    peer->accessible = true;
+    peer = ompi_osc_cached_peer_used(window, target);
+    if (!osc_cached_is_nobody(peer)) {
+        expire(window, peer);
+        peer->accessible = true;
+    }
     ++window->num_locks;
     if (OSC_CACHED_EPOCH_LOCK_ALL <= window->epoch) {
         window->uncounted = true;
@@ -493,10 +518,12 @@ int ompi_osc_cached_unlock(int target, ompi_win_t *win)
         return ret;
     }
     ompi_osc_cached_window_lock(window);
-    expire(window, peer);
-    complete_peer(window, peer, sequence, true, ns_since(begin));
-    peer->accessible = false;
-    peer->state &= (uint8_t) ~OSC_CACHED_PEER_LOOSE;
+    if (!osc_cached_is_nobody(peer)) {
+        expire(window, peer);
+        complete_peer(window, peer, sequence, true, ns_since(begin));
+        peer->accessible = false;
+        peer->state &= (uint8_t) ~OSC_CACHED_PEER_LOOSE;
+    }
     if (0 < window->num_locks && 0 == --window->num_locks
         && OSC_CACHED_EPOCH_LOCK == window->epoch) {
         enter_epoch(window, OSC_CACHED_EPOCH_NONE);
@@ -603,12 +630,20 @@ static inline bool may_stay_local(const ompi_osc_cached_window_t *window)
     return (window->ways & OSC_CACHED_WAY_PASSIVE) && !window->uncounted;
 }
 
+/* Whether there is nothing for a flush of the target to wait for; caller holds the lock. */
+static inline bool has_nothing(const ompi_osc_cached_peer_t *peer, bool at_target)
+{
+    return OSC_CACHED_PEER_IDLE == peer->state
+           || (OSC_CACHED_PEER_BUSY == peer->state && !at_target
+               && peer->issued <= peer->completed_local);
+}
+
 static int flush_one(ompi_osc_cached_window_t *window, int target, bool at_target,
                      ompi_osc_base_module_flush_fn_t inner)
 {
     ompi_osc_cached_peer_t *peer;
     uint64_t sequence, begin;
-    bool quiet;
+    bool quiet, nobody;
     int ret;
 
     if (0 > target) {
@@ -616,17 +651,20 @@ static int flush_one(ompi_osc_cached_window_t *window, int target, bool at_targe
     }
     ompi_osc_cached_window_lock(window);
     peer = ompi_osc_cached_peer(window, target);
+    nobody = osc_cached_is_nobody(peer);
     sequence = window->sequence;
     if (may_stay_local(window) && ompi_osc_cached_has_access(window->ways, peer)
-        && (OSC_CACHED_PEER_IDLE == peer->state
-            || (OSC_CACHED_PEER_BUSY == peer->state && !at_target
-                && peer->issued <= peer->completed_local))) {
-        if (at_target) {
+        && (nobody ? !window->peers.lacking : has_nothing(peer, at_target))) {
+        if (at_target && !nobody) {
             expire(window, peer);
         }
         quiet = ompi_osc_cached_was_quiet(window);
         ompi_osc_cached_window_unlock(window);
         return stay_local(window, quiet);
+    }
+    if (nobody) {
+        ompi_osc_cached_window_unlock(window);
+        return inner(target, window->win);
     }
     begin = begin_of(window, peer);
     ompi_osc_cached_window_unlock(window);
@@ -703,14 +741,11 @@ static inline flush_way_t way_of_target(ompi_osc_cached_window_t *window, int ta
     uint32_t ways = ompi_osc_cached_ways(window);
     ompi_osc_cached_peer_t *peer;
 
-    if (!is_watched(window, ways) || 0 > target) { /* MPI_PROC_NULL */
-        return FLUSH_INNER;
-    }
     if (!(ways & OSC_CACHED_WAY_PLAIN_FLUSH)) {
-        return FLUSH_WATCHED;
+        return is_watched(window, ways) ? FLUSH_WATCHED : FLUSH_INNER;
     }
-    peer = ompi_osc_cached_peer(window, target);
-    if (OSC_CACHED_PEER_BUSY <= peer->state) {
+    peer = osc_cached_peers_glance(&window->peers, target);
+    if (OSC_CACHED_PEER_BUSY <= peer->state) { /* or nobody, as MPI_PROC_NULL is */
         return FLUSH_WATCHED;
     }
     if (OPAL_UNLIKELY(0 < peer->profit.passed) && passes_again(peer)) {

@@ -37,9 +37,11 @@ static inline bool ompi_osc_cached_was_quiet(ompi_osc_cached_window_t *window)
     return OPAL_UNLIKELY(QUIET <= ++window->quiet);
 }
 
-/** An own write to a target begins; its inner call has returned. */
-void ompi_osc_cached_write_begin(ompi_osc_cached_window_t *window, int target);
-void ompi_osc_cached_write_end(ompi_osc_cached_window_t *window, int target);
+/** An own write to a target begins. @return its peer, for ompi_osc_cached_write_end */
+ompi_osc_cached_peer_t *ompi_osc_cached_write_begin(ompi_osc_cached_window_t *window, int target);
+/** Its inner call has returned. */
+void ompi_osc_cached_write_end(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                               int target);
 
 END_C_DECLS
 

@@ -69,17 +69,17 @@ void ompi_osc_cached_verify_hit(ompi_osc_cached_window_t *window, ompi_osc_cache
     }
     ompi_osc_cached_window_lock(window);
     shadow->sequence = ompi_osc_cached_issued(window, peer);
-    shadow->next = peer->shadows;
-    peer->shadows = shadow;
+    shadow->next = window->shadows;
+    window->shadows = shadow;
     ompi_osc_cached_window_unlock(window);
 }
 
-static void report(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
-                   const shadow_t *shadow)
+static void report(ompi_osc_cached_window_t *window, const shadow_t *shadow)
 {
     static bool explained = false;
+    ompi_osc_cached_peer_t *peer;
     size_t first = 0, last = shadow->bytes - 1;
-    bool aborts = 2 == ompi_osc_cached_numbers.verify;
+    bool aborts = 2 == ompi_osc_cached_numbers.verify, known;
 
     while (shadow->served[first] == shadow->present[first]) {
         ++first;
@@ -88,10 +88,14 @@ static void report(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *pee
         --last;
     }
     ompi_osc_cached_count(window, OSC_CACHED_STAT_mismatches);
-    if (peer->reported && !aborts) {
+    ompi_osc_cached_window_lock(window);
+    peer = ompi_osc_cached_peer(window, shadow->key.target);
+    known = peer->reported;
+    peer->reported = true;
+    ompi_osc_cached_window_unlock(window);
+    if (known && !aborts) {
         return; /* one example of each target is enough */
     }
-    peer->reported = true;
     if (explained && !aborts) {
         /* Open MPI shows a help text once */
         opal_output(0, "osc/cached: rank %d window \"%s\": bytes %lu to %lu of rank %d differ, too",
@@ -114,14 +118,17 @@ static void report(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *pee
     }
 }
 
-static void compare(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
-                    uint64_t sequence)
+void ompi_osc_cached_verify_compare(ompi_osc_cached_window_t *window,
+                                    const ompi_osc_cached_peer_t *peer, uint64_t sequence)
 {
     shadow_t *done = NULL, **link, *shadow;
 
+    if (OPAL_LIKELY(0 == ompi_osc_cached_numbers.verify)) {
+        return;
+    }
     ompi_osc_cached_window_lock(window);
-    for (link = &peer->shadows; NULL != (shadow = *link);) {
-        if (shadow->sequence <= sequence) {
+    for (link = &window->shadows; NULL != (shadow = *link);) {
+        if (shadow->sequence <= sequence && (NULL == peer || peer->rank == shadow->key.target)) {
             *link = shadow->next;
             shadow->next = done;
             done = shadow;
@@ -133,39 +140,18 @@ static void compare(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *pe
     while (NULL != (shadow = done)) {
         done = shadow->next;
         if (0 != memcmp(shadow->served, shadow->present, shadow->bytes)) {
-            report(window, peer, shadow);
+            report(window, shadow);
         }
         free_shadow(shadow);
     }
 }
 
-void ompi_osc_cached_verify_compare(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
-                                    uint64_t sequence)
-{
-    if (OPAL_LIKELY(0 == ompi_osc_cached_numbers.verify)) {
-        return;
-    }
-    if (NULL != peer) {
-        compare(window, peer, sequence);
-        return;
-    }
-    for (int i = 0; i < ompi_group_size(window->win->w_group); ++i) {
-        compare(window, ompi_osc_cached_peer(window, i), sequence);
-    }
-}
-
 void ompi_osc_cached_verify_forget(ompi_osc_cached_window_t *window)
 {
-    /* only then was a target's shadow made: do not look at those that were never used */
-    for (int i = 0; 0 < ompi_osc_cached_numbers.verify && i < ompi_group_size(window->win->w_group);
-         ++i) {
-        ompi_osc_cached_peer_t *peer = ompi_osc_cached_peer(window, i);
+    while (NULL != window->shadows) {
+        shadow_t *shadow = window->shadows;
 
-        while (NULL != peer->shadows) {
-            shadow_t *shadow = peer->shadows;
-
-            peer->shadows = shadow->next;
-            free_shadow(shadow);
-        }
+        window->shadows = shadow->next;
+        free_shadow(shadow);
     }
 }

@@ -19,8 +19,8 @@ void ompi_osc_cached_verify_hit(ompi_osc_cached_window_t *window, ompi_osc_cache
                                 ompi_osc_cached_count_t target_count, ompi_datatype_t *target_dt);
 /** The gets of a target, or of all (NULL), up to this sequence number are complete; caller holds no
  * lock. */
-void ompi_osc_cached_verify_compare(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
-                                    uint64_t sequence);
+void ompi_osc_cached_verify_compare(ompi_osc_cached_window_t *window,
+                                    const ompi_osc_cached_peer_t *peer, uint64_t sequence);
 void ompi_osc_cached_verify_forget(ompi_osc_cached_window_t *window);
 
 END_C_DECLS

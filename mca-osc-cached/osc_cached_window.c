@@ -103,28 +103,33 @@ void ompi_osc_cached_window_prepare(ompi_osc_cached_window_t *window,
                                     ompi_osc_cached_disp_unit_t unit,
                                     ompi_osc_cached_disp_unit_t *units)
 {
-    int size = ompi_group_size(window->win->w_group);
-
     window->disp_unit = unit;
     window->disp_units = units;
     window->rank = ompi_group_rank(window->win->w_group);
     window->costs.hit_ns = 50; /* until they are measured */
     window->costs.miss_ns = 150;
     window->cache.config = *config; /* info keys are read and reported for every window */
-    if (0 == unit && NULL == units) {
+    if ((0 == unit && NULL == units)
+        || OSC_CACHED_OK != osc_cached_cache_create(&window->cache, config, alloc)) {
         return;
     }
-    /* calloc: pages of targets that are never used are never touched */
-    window->peers = calloc((size_t) size, sizeof(*window->peers));
-    if (NULL == window->peers) {
-        return;
-    }
-    if (OSC_CACHED_OK != osc_cached_cache_create(&window->cache, config, alloc)) {
-        free(window->peers);
-        window->peers = NULL;
-        return;
-    }
+    osc_cached_peers_create(&window->peers, (uint32_t) ompi_group_size(window->win->w_group),
+                            alloc);
     window->cacheable = true;
+}
+
+ompi_osc_cached_peer_t *ompi_osc_cached_peer_add(ompi_osc_cached_window_t *window, int target)
+{
+    bool lacking = window->peers.lacking;
+    ompi_osc_cached_peer_t *peer = osc_cached_peers_add(&window->peers, target);
+
+    if (osc_cached_is_nobody(peer)) {
+        window->loose = true;
+    } else if (lacking) {
+        /* operations to it that were not counted may be on their way */
+        peer->written = ompi_osc_cached_issued(window, peer);
+    }
+    return peer;
 }
 
 /* Whether the mode keeps anything in the present epoch. */
@@ -208,7 +213,7 @@ void ompi_osc_cached_window_destroy(ompi_osc_cached_window_t *window)
 {
     if (window->cacheable) {
         osc_cached_cache_destroy(&window->cache);
-        free(window->peers);
+        osc_cached_peers_destroy(&window->peers);
         free(window->started);
     }
     free(window->disp_units);
@@ -259,6 +264,8 @@ static unsigned long read_stat(const ompi_osc_cached_window_t *window, int stat)
         OSC_CACHED_STAT_failing, OSC_CACHED_STAT_declined,
     };
     const osc_cached_cache_t *cache = &window->cache;
+    osc_cached_peers_place_t place = {0};
+    const ompi_osc_cached_peer_t *peer;
     unsigned long value = atomic_load_explicit(&window->stats[stat], memory_order_relaxed);
 
     switch (stat) {
@@ -271,8 +278,8 @@ static unsigned long read_stat(const ompi_osc_cached_window_t *window, int stat)
         return value;
     case OSC_CACHED_STAT_ns_saved:
         /* counted at the end of a round */
-        for (int i = 0; window->cacheable && i < ompi_group_size(window->win->w_group); ++i) {
-            value += osc_cached_profit_saved(&window->peers[i].profit, &window->costs);
+        while (NULL != (peer = osc_cached_peers_next(&window->peers, &place))) {
+            value += osc_cached_profit_saved(&peer->profit, &window->costs);
         }
         return value;
     case OSC_CACHED_STAT_evictions:

@@ -28,6 +28,11 @@
  * issued; from then until it is complete at the target, gets from there go past the cache, because
  * the write may take effect before or after them.
  *
+ * Targets.  A target has a peer from its first operation or lock on.  Without memory for that it
+ * has none: its operations go to the inner component and are not counted, nothing of it is kept,
+ * and flushes that concern it go to the inner component, too.  Should there be memory later, it
+ * begins as if an own write were on its way.
+ *
  * Threads.  What is read without a window's lock is written under it, and both are atomic: a
  * window's ways and busy, a peer's untimed and batch_timed.  They decide only which way a call
  * goes.  A thread's own calls are what it sees in any case; of another thread's, any moment will
@@ -48,6 +53,7 @@
 #include "ompi/win/win.h"
 
 #include "core/osc_cached_cache.h"
+#include "core/osc_cached_peers.h"
 #include "core/osc_cached_profit.h"
 #include "osc_cached_compat.h"
 #include "osc_cached_params.h"
@@ -126,47 +132,8 @@ enum {
     OSC_CACHED_WAY_PLAIN_FLUSH = 128, /**< the same for a flush that stays local */
 };
 
-/**
- * What is outstanding at a target: the state of a peer.
- *
- *             counted    uncounted  flush or unlock  of all targets,
- *             operation  get        of the target    or end of epoch
- *     IDLE    BUSY       LOOSE      IDLE             IDLE              a flush may stay local
- *     LOOSE   BOTH       LOOSE      IDLE             LOOSE             it goes to the inner one
- *     BUSY    BUSY       BOTH       IDLE (1)         IDLE (1)          the same; in window->busy
- *     BOTH    BOTH       BOTH       IDLE (1)         LOOSE (2)         the same; in window->busy
- *
- * Uncounted are gets that are passed through because caching them does not pay.
- * (1) BUSY when another thread has issued something meanwhile.  (2) BOTH, then.
- */
-typedef enum {
-    OSC_CACHED_PEER_IDLE = 0,
-    OSC_CACHED_PEER_LOOSE = 1,
-    OSC_CACHED_PEER_BUSY = 2,
-    OSC_CACHED_PEER_BOTH = 3, /**< BUSY and LOOSE */
-} ompi_osc_cached_peer_state_t;
-
-/** What we know of one target of a window; all 0 at the start. */
-typedef struct ompi_osc_cached_peer_t {
-    osc_cached_target_t cache;
-    uint64_t issued;          /**< sequence number of the last operation to it */
-    uint64_t completed;       /**< up to here all are complete at the target */
-    uint64_t completed_local; /**< up to here all are complete at the origin */
-    uint64_t written;         /**< sequence number of the last own write to it */
-    uint32_t writing;         /**< own writes that are being issued */
-    uint8_t state;            /**< ompi_osc_cached_peer_state_t */
-    bool accessible;          /**< locked, or in the group of MPI_Win_start */
-    bool untimed;             /**< gets are not measured until the next synchronisation */
-    bool reported;            /**< a difference that verification found */
-    osc_cached_profit_t profit;
-    uint64_t round;       /**< number of the cache's gets when the round of profit began */
-    uint32_t batch_gets;  /**< real gets since the last synchronisation */
-    uint32_t batch_timed; /**< of these, measured */
-    uint64_t batch_ns;    /**< that these took */
-    uint32_t batches;     /**< synchronisations with real gets */
-    struct ompi_osc_cached_peer_t *next_busy, *prev_busy;
-    struct ompi_osc_cached_shadow_t *shadows; /**< see osc_cached_verify.c */
-} ompi_osc_cached_peer_t;
+/** What we know of one target of a window. */
+typedef osc_cached_peer_t ompi_osc_cached_peer_t;
 
 /** What we know of one window; lives from osc_select to osc_free. */
 typedef struct ompi_osc_cached_window_t {
@@ -179,14 +146,14 @@ typedef struct ompi_osc_cached_window_t {
     bool threaded;  /**< several threads may call at the same time */
     bool traced;    /**< there is a trace */
     bool inspected; /**< hits are verified, or may be in memory of a device */
-    bool cacheable; /**< a window that can be cached: it has peers */
+    bool cacheable; /**< a window that can be cached: it has peers and a cache */
 
     /* now */
-    bool uncounted;  /**< operations were issued in this epoch that we did not count */
-    bool counted;    /**< somebody looks at the counters: every call is counted */
-    bool installed;  /**< our functions for operations and flushes are in the module's table */
-    bool loose;      /**< a peer is LOOSE since the last synchronisation of all */
-    bool timed;      /**< gets on their way were measured: so is what completes them */
+    bool uncounted; /**< operations were issued in this epoch that we did not count */
+    bool counted;   /**< somebody looks at the counters: every call is counted */
+    bool installed; /**< our functions for operations and flushes are in the module's table */
+    bool loose;     /**< a peer is LOOSE since the last synchronisation of all, or one is lacking */
+    bool timed;     /**< gets on their way were measured: so is what completes them */
     bool subscribed; /**< to the info keys */
     ompi_osc_cached_mode_t mode;
     ompi_osc_cached_epoch_t epoch;
@@ -194,7 +161,7 @@ typedef struct ompi_osc_cached_window_t {
     int rank;                                /**< ours */
     ompi_osc_cached_disp_unit_t disp_unit;   /**< bytes, of all targets, or 0: see disp_units */
     ompi_osc_cached_disp_unit_t *disp_units; /**< bytes, by target */
-    ompi_osc_cached_peer_t *peers;
+    osc_cached_peers_t peers;
     uint64_t sequence;
     osc_cached_cache_t cache;
     opal_mutex_t lock; /**< of all that follows the inner calls, when threaded */
@@ -217,6 +184,7 @@ typedef struct ompi_osc_cached_window_t {
     const char *mode_key;  /**< the string under which the mode came last: see is_overruled() */
     uint64_t told_resizes; /**< resizes that the window's info knows of */
     struct ompi_osc_cached_layouts_t *layouts; /**< see osc_cached_type.c */
+    struct ompi_osc_cached_shadow_t *shadows;  /**< see osc_cached_verify.c */
     struct ompi_osc_cached_rget_t *rgets;      /**< MPI_Rget on their way that fill entries */
     int number;                                /**< of the window in the trace */
     /** the inner module's functions as the inner component left them */
@@ -329,16 +297,26 @@ static inline void ompi_osc_cached_window_unlock(ompi_osc_cached_window_t *windo
 
 /* targets */
 
-static inline ompi_osc_cached_peer_t *ompi_osc_cached_peer(ompi_osc_cached_window_t *window,
+/** The peer of a target, or nobody: the target was not used, or there was no memory for it. Caller
+ * holds the lock. */
+static inline ompi_osc_cached_peer_t *ompi_osc_cached_peer(const ompi_osc_cached_window_t *window,
                                                            int target)
 {
-    return &window->peers[target];
+    return osc_cached_peers_find(&window->peers, target);
 }
 
-static inline int ompi_osc_cached_peer_rank(const ompi_osc_cached_window_t *window,
-                                            const ompi_osc_cached_peer_t *peer)
+/** The first operation or lock of a target; caller holds the lock. */
+ompi_osc_cached_peer_t *ompi_osc_cached_peer_add(ompi_osc_cached_window_t *window, int target);
+
+/** The peer of a target that is used from now on. Nobody: there is no memory for it, and its
+ * operations cannot be counted. Caller holds the lock. */
+static inline ompi_osc_cached_peer_t *ompi_osc_cached_peer_used(ompi_osc_cached_window_t *window,
+                                                                int target)
 {
-    return (int) (peer - window->peers);
+    ompi_osc_cached_peer_t *peer = ompi_osc_cached_peer(window, target);
+
+    return OPAL_LIKELY(!osc_cached_is_nobody(peer)) ? peer
+                                                    : ompi_osc_cached_peer_add(window, target);
 }
 
 /** Whether the epoch gives access to a target; caller has the window's ways. */

@@ -54,8 +54,7 @@ void osc_cached_profit_decide(osc_cached_profit_t *profit, const osc_cached_prof
     uint64_t spent =
         (uint64_t) (profit->looked - profit->hits) * ((uint64_t) costs->miss_ns + costs->copy_ns);
 
-    profit->more = 0;
-    profit->decided = true;
+    profit->round = OSC_CACHED_PROFIT_ROUND;
     if (0 < profit->timed && OSC_CACHED_CHEAP != osc_cached_profit_state(profit)) {
         uint32_t rate = osc_cached_profit_rate(profit);
 
@@ -71,7 +70,7 @@ void osc_cached_profit_decide(osc_cached_profit_t *profit, const osc_cached_prof
             }
         } else if (2 * spent < saved) {
             profit->passed = 0;
-            profit->more = profit->patience * rate;
+            profit->round += profit->patience * rate;
         } else if (rate < OSC_CACHED_PROFIT_RAREST) {
             profit->passed = passed_at(2 * rate);
         }

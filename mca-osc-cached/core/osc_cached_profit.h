@@ -48,7 +48,6 @@ enum {
 /** Places are hashed to numbers below this one. */
 #define OSC_CACHED_PROFIT_PLACES (UINT64_C(1) << 32)
 
-/** All 0 at the start: WATCHED, nothing known. */
 typedef struct {
     uint64_t passed;   /**< of all PLACES, so many are passed through */
     uint32_t get_ns;   /**< what a real get costs */
@@ -56,9 +55,14 @@ typedef struct {
     uint32_t looked;   /**< looked-up gets in this round */
     uint32_t hits;     /**< of these */
     uint32_t patience; /**< looked-up gets of the next sample; 0: none yet */
-    uint32_t more;     /**< WATCHED: looked-up gets of this round beside ROUND */
-    bool decided;      /**< once, at least */
+    uint32_t round;    /**< WATCHED: looked-up gets of this round */
 } osc_cached_profit_t;
+
+/** At the start: WATCHED, nothing known. */
+#define OSC_CACHED_PROFIT_START          \
+    {                                    \
+        .round = OSC_CACHED_PROFIT_GRACE \
+    }
 
 /** What our own work costs, measured by the owner. */
 typedef struct {
@@ -111,13 +115,8 @@ uint64_t osc_cached_profit_distance(const osc_cached_profit_t *profit, uint64_t 
 /** A get was looked up. @return whether it is time for osc_cached_profit_decide */
 static inline bool osc_cached_profit_count(osc_cached_profit_t *profit, bool hit)
 {
-    uint32_t round = profit->patience;
-
-    if (0 == profit->passed) {
-        round = profit->decided ? OSC_CACHED_PROFIT_ROUND + profit->more : OSC_CACHED_PROFIT_GRACE;
-    }
     profit->hits += hit;
-    return round <= ++profit->looked;
+    return ((0 == profit->passed) ? profit->round : profit->patience) <= ++profit->looked;
 }
 
 /** Nanoseconds that the hits of this round have saved. */

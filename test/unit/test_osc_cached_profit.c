@@ -29,7 +29,7 @@ static uint32_t random_below(uint32_t limit)
 /* A process that loses its core makes some gets a thousand times longer. */
 static void test_outliers_do_not_spoil_it(void **state)
 {
-    osc_cached_profit_t profit = {0};
+    osc_cached_profit_t profit = OSC_CACHED_PROFIT_START;
 
     (void) state;
     for (int i = 0; i < 100000; ++i) {
@@ -42,7 +42,7 @@ static void test_outliers_do_not_spoil_it(void **state)
 /* The first get to a target makes the connection, which may take seconds. */
 static void test_first_get_does_not_count(void **state)
 {
-    osc_cached_profit_t profit = {0};
+    osc_cached_profit_t profit = OSC_CACHED_PROFIT_START;
 
     (void) state;
     osc_cached_profit_timed(&profit, UINT64_C(14000000));
@@ -54,7 +54,7 @@ static void test_first_get_does_not_count(void **state)
 
 static void test_follows_a_change(void **state)
 {
-    osc_cached_profit_t profit = {0};
+    osc_cached_profit_t profit = OSC_CACHED_PROFIT_START;
 
     (void) state;
     for (int i = 0; i < 50; ++i) {
@@ -92,7 +92,7 @@ static uint64_t run(osc_cached_profit_t *profit, uint64_t gets, uint32_t hits_in
 /* Rule N1: where nothing is reused and a get costs 1 us, hardly a key is looked up after 10,000. */
 static void test_no_reuse_is_sampled(void **state)
 {
-    osc_cached_profit_t profit = {0};
+    osc_cached_profit_t profit = OSC_CACHED_PROFIT_START;
 
     (void) state;
     osc_cached_profit_timed(&profit, 1000);
@@ -104,7 +104,7 @@ static void test_no_reuse_is_sampled(void **state)
 /* The paper's micro-benchmark: 1000 different gets at first, and then they come again. */
 static void test_an_empty_cache_may_fill(void **state)
 {
-    osc_cached_profit_t profit = {0};
+    osc_cached_profit_t profit = OSC_CACHED_PROFIT_START;
 
     (void) state;
     osc_cached_profit_timed(&profit, 1000);
@@ -116,7 +116,7 @@ static void test_an_empty_cache_may_fill(void **state)
 /* Over a slow network a useless lookup is below the noise: everything stays watched. */
 static void test_slow_network_stays_watched(void **state)
 {
-    osc_cached_profit_t profit = {0};
+    osc_cached_profit_t profit = OSC_CACHED_PROFIT_START;
 
     (void) state;
     osc_cached_profit_timed(&profit, 20000);
@@ -126,7 +126,7 @@ static void test_slow_network_stays_watched(void **state)
 
 static void test_comes_back_when_data_is_reused(void **state)
 {
-    osc_cached_profit_t profit = {0};
+    osc_cached_profit_t profit = OSC_CACHED_PROFIT_START;
 
     (void) state;
     osc_cached_profit_timed(&profit, 1000);
@@ -143,7 +143,7 @@ static void test_long_rounds_come_back(void **state)
 {
     enum { PLACES = 65536, PASSES = 24 };
     static bool cached[PLACES];
-    osc_cached_profit_t profit = {0};
+    osc_cached_profit_t profit = OSC_CACHED_PROFIT_START;
     uint32_t hits = 0;
 
     (void) state;
@@ -166,7 +166,7 @@ static void test_long_rounds_come_back(void **state)
 /* A program whose sample looks better than the whole does not go to and fro for ever. */
 static void test_patience_grows(void **state)
 {
-    osc_cached_profit_t profit = {0};
+    osc_cached_profit_t profit = OSC_CACHED_PROFIT_START;
     int changes = 0;
 
     (void) state;
@@ -183,7 +183,7 @@ static void test_patience_grows(void **state)
 /* Two gets of a sample stand for many between them; those of other targets stand for themselves. */
 static void test_distance(void **state)
 {
-    osc_cached_profit_t profit = {0};
+    osc_cached_profit_t profit = OSC_CACHED_PROFIT_START;
 
     (void) state;
     profit.looked = 1000;
@@ -217,7 +217,7 @@ static uint32_t looked_up(const osc_cached_profit_t *profit, uint64_t stride)
 /* All, a sample or none, whatever lies between the places; and always the same ones. */
 static void test_places(void **state)
 {
-    osc_cached_profit_t profit = {0}, rare = {0};
+    osc_cached_profit_t profit = OSC_CACHED_PROFIT_START, rare = OSC_CACHED_PROFIT_START;
 
     (void) state;
     profit.passed = OSC_CACHED_PROFIT_PLACES / 32 * 31;
@@ -239,7 +239,7 @@ static void test_places(void **state)
 
 static void test_cheap_target(void **state)
 {
-    osc_cached_profit_t profit = {0};
+    osc_cached_profit_t profit = OSC_CACHED_PROFIT_START;
 
     (void) state;
     for (int i = 0; i < OSC_CACHED_PROFIT_TIMED - 1; ++i) {
