@@ -678,20 +678,19 @@ static inline bool is_plain_hit(ompi_osc_cached_window_t *window, uint32_t ways,
     }
     key.address =
         (uint64_t) target_disp * unit_of(window, target) + (uint64_t) target_dt->super.true_lb;
-    entry = osc_cached_cache_find_again(cache, &peer->cache, key);
-    if (NULL == entry || OSC_CACHED_ENTRY_CACHED != entry->state || entry->bytes < bytes
-        || ompi_osc_cached_is_exposed(buffer, bytes)) {
+    entry = osc_cached_cache_find_again(cache, &peer->cache, key, bytes);
+    if (NULL == entry || ompi_osc_cached_is_exposed(buffer, bytes)) {
         return false;
     }
     ++window->ticks;
-    osc_cached_cache_hit(cache, entry, bytes);
-    memcpy(buffer, osc_cached_storage_at(&cache->storage, entry->offset), bytes);
-    ompi_osc_cached_count(window, OSC_CACHED_STAT_gets);
-    ompi_osc_cached_count(window, OSC_CACHED_STAT_hits);
-    ompi_osc_cached_add(window, OSC_CACHED_STAT_bytes_served, bytes);
+    (void) osc_cached_cache_hit(cache, entry, bytes);
+    ompi_osc_cached_count_alone(window, OSC_CACHED_STAT_gets);
+    ompi_osc_cached_count_alone(window, OSC_CACHED_STAT_hits);
+    ompi_osc_cached_add_alone(window, OSC_CACHED_STAT_bytes_served, bytes);
     if (OPAL_UNLIKELY(osc_cached_profit_count(&peer->profit, true))) {
         end_round(window, peer);
     }
+    memcpy(buffer, osc_cached_storage_at(&cache->storage, entry->offset), bytes);
     return true;
 }
 

@@ -401,7 +401,7 @@ osc_cached_access_t osc_cached_cache_get_slowly(osc_cached_cache_t *cache,
 {
     osc_cached_record_t *record;
 
-    osc_cached_duel_hit(&cache->duel, entry, (uint32_t) cache->gets);
+    (void) osc_cached_duel_hit(&cache->duel, entry, (uint32_t) cache->gets);
     if (OSC_CACHED_ENTRY_CACHED == entry->state) {
         if (0 != entry->layout) {
             return OSC_CACHED_MISSING; /* another layout would have another name */
@@ -409,7 +409,7 @@ osc_cached_access_t osc_cached_cache_get_slowly(osc_cached_cache_t *cache,
         *have = entry->bytes;
         return OSC_CACHED_PARTIAL;
     }
-    if (entry->bytes < bytes) {
+    if (cache->records[entry->fill].bytes < bytes) {
         return OSC_CACHED_FAILING;
     }
     record = add_record(cache, target, entry, buffer, sequence);
@@ -454,7 +454,7 @@ static osc_cached_access_t insert(osc_cached_cache_t *cache, osc_cached_target_t
         if (0 < entry->pins) {
             return OSC_CACHED_FAILING;
         }
-        osc_cached_duel_hit(&cache->duel, entry, now);
+        (void) osc_cached_duel_hit(&cache->duel, entry, now);
         count = entry->count;
         gap = entry->gap;
         if (!is_right(&cache->storage, number, bytes)) {
@@ -499,7 +499,7 @@ static osc_cached_access_t insert(osc_cached_cache_t *cache, osc_cached_target_t
     entry->last = now;
     entry->count = (uint16_t) count;
     entry->gap = gap;
-    entry->bytes = (uint32_t) bytes;
+    entry->bytes = 0;
     entry->fill = (uint32_t) (record - cache->records);
     if (NULL != record_number) {
         *record_number = entry->fill;

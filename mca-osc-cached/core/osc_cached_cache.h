@@ -45,7 +45,8 @@
  *  I1 index and storage obey theirs.
  *  I2 an entry is in the index under its key exactly when it is not MISSING; no key twice.
  *  I3 the storage has no used regions but those of entries in the index.
- *  I4 pins of an entry is the number of records that name it; a PENDING entry has its fill record.
+ *  I4 pins of an entry is the number of records that name it; a PENDING entry has its fill record
+ *     and no bytes, a CACHED one has some.
  *  I5 the records of a target are in the order of their sequence numbers.
  *  I6 a record that waits stands behind the one that fills its entry, or the entry is CACHED.
  *  I7 holes are found as the scheme wants it.
@@ -143,9 +144,13 @@ typedef struct {
 } osc_cached_record_t;
 
 typedef struct {
+    /* what a hit needs, first: on some processors near fields are read in pairs */
+    uint64_t generation;
+    uint64_t gets;      /**< number of this get: the paper's i */
+    uint64_t got_bytes; /**< sum of their sizes */
+    bool open;          /**< index and storage exist */
     osc_cached_config_t config;
     osc_cached_alloc_t alloc;
-    bool open; /**< index and storage exist */
     osc_cached_index_t index;
     osc_cached_storage_t storage; /**< with the entries */
     osc_cached_duel_t duel;
@@ -155,18 +160,16 @@ typedef struct {
     uint32_t fresh_records; /**< records from this one on were never used */
     uint32_t free_record;   /**< chain of free records: record plus 1; 0: none */
     uint32_t last_records;  /**< that were needed when the array was given back */
-    uint64_t generation;
-    uint64_t max_bytes;    /**< of an entry */
-    uint64_t least_memory; /**< bytes of storage at the start: it does not shrink below */
-    uint64_t gets;         /**< number of this get: the paper's i */
-    uint64_t got_bytes;    /**< sum of their sizes */
-    uint64_t distance;     /**< gets from the one before of the same data to the last hit */
-    uint32_t sweep;        /**< next entry to look at for being dead */
-    uint32_t sweep_left;   /**< entries still to look at */
-    uint64_t reserved;     /**< bytes of the budget */
-    uint32_t memo[256];    /**< entries found lately, by address: see osc_cached_cache_find_again */
-    uint64_t evictions;    /**< entries that left for others */
-    uint64_t resizes;      /**< of index and storage */
+    uint64_t max_bytes;     /**< of an entry */
+    uint64_t least_memory;  /**< bytes of storage at the start: it does not shrink below */
+    uint64_t distance;      /**< gets from the one before of the same data to the last hit */
+    uint32_t sweep;         /**< next entry to look at for being dead */
+    uint32_t sweep_left;    /**< entries still to look at */
+    uint64_t reserved;      /**< bytes of the budget */
+    uint64_t evictions;     /**< entries that left for others */
+    uint64_t resizes;       /**< of index and storage */
+    /** entries found lately, by key: see osc_cached_cache_find_again; all are entries while open */
+    osc_cached_entry_t *memo[256];
     /** since the last adaptation */
     struct {
         uint64_t first_get;
@@ -220,17 +223,20 @@ static inline void osc_cached_cache_invalidate(osc_cached_cache_t *cache)
     cache->sweep_left = cache->storage.num_fresh;
 }
 
-/** index match function */
-static inline bool osc_cached_cache_match(void *entries, uint32_t number, osc_cached_key_t key)
+static inline bool osc_cached_cache_is_of(const osc_cached_entry_t *entry, osc_cached_key_t key)
 {
-    const osc_cached_entry_t *entry = (const osc_cached_entry_t *) entries + number;
-
     /* target and layout at once */
     uint64_t own, wanted;
 
     memcpy(&own, &entry->target, sizeof(own));
     memcpy(&wanted, &key.target, sizeof(wanted));
     return entry->address == key.address && own == wanted;
+}
+
+/** index match function */
+static inline bool osc_cached_cache_match(void *entries, uint32_t number, osc_cached_key_t key)
+{
+    return osc_cached_cache_is_of((const osc_cached_entry_t *) entries + number, key);
 }
 
 /** The valid entry of a key, or NULL. */
@@ -248,28 +254,39 @@ static inline osc_cached_entry_t *osc_cached_cache_find(const osc_cached_cache_t
     return &cache->storage.entries[number];
 }
 
+/** The place of a key in the memo. */
+static inline osc_cached_entry_t **osc_cached_cache_memo(osc_cached_cache_t *cache,
+                                                         osc_cached_key_t key)
+{
+    uint64_t mixed = key.address ^ key.address >> 8 ^ (uint64_t) (uint32_t) key.target << 3;
+
+    return &cache->memo[mixed / 8 % 256];
+}
+
 /**
- * The same, asking first the entry that was found when the same address was asked for last: a key
- * is compared in half the time that the index takes.
+ * An entry that has at least so many bytes of a key, or NULL, asking first the entry that was found
+ * when the key was asked for last: that takes half the time that the index takes.
+ *
+ * @param bytes  at least 1; a hit of none is whatever it finds
  */
 static inline osc_cached_entry_t *osc_cached_cache_find_again(osc_cached_cache_t *cache,
                                                               const osc_cached_target_t *target,
-                                                              osc_cached_key_t key)
+                                                              osc_cached_key_t key, size_t bytes)
 {
-    uint32_t *memo = &cache->memo[(key.address ^ key.address >> 8) / 8 % 256];
-    osc_cached_entry_t *entry = cache->storage.entries + *memo;
+    osc_cached_entry_t **memo = osc_cached_cache_memo(cache, key), *entry = *memo;
 
-    /* numbers may be out of date, but none is larger than those of entries (see
-     * osc_cached_cache_resize_index), and only a whole match is believed */
-    if (osc_cached_cache_match(cache->storage.entries, *memo, key)
-        && entry->stamp == osc_cached_cache_stamp(cache, target)
-        && OSC_CACHED_ENTRY_CACHED == entry->state) {
+    /* it may be another entry by now, or none: only a whole match is believed */
+    if (__builtin_expect(osc_cached_cache_is_of(entry, key)
+                             && entry->stamp == osc_cached_cache_stamp(cache, target)
+                             && bytes <= entry->bytes,
+                         1)) {
         return entry;
     }
     entry = osc_cached_cache_find(cache, target, key, osc_cached_index_hash(&cache->index, key));
-    if (NULL != entry) {
-        *memo = (uint32_t) (entry - cache->storage.entries);
+    if (NULL == entry || entry->bytes < bytes) {
+        return NULL;
     }
+    *memo = entry;
     return entry;
 }
 
@@ -287,12 +304,15 @@ static inline void osc_cached_cache_copy(const osc_cached_cache_t *cache,
     }
 }
 
-/** Count a hit of an entry that osc_cached_cache_find has found, CACHED and with enough bytes. */
-static inline void osc_cached_cache_hit(osc_cached_cache_t *cache, osc_cached_entry_t *entry,
-                                        size_t bytes)
+/** Count a hit of an entry that has enough bytes. @return gets since the one before */
+static inline uint32_t osc_cached_cache_hit(osc_cached_cache_t *cache, osc_cached_entry_t *entry,
+                                            size_t bytes)
 {
-    cache->got_bytes += bytes;
-    osc_cached_duel_hit(&cache->duel, entry, (uint32_t) ++cache->gets);
+    uint64_t gets = cache->gets + 1, got_bytes = cache->got_bytes + bytes;
+
+    cache->gets = gets;
+    cache->got_bytes = got_bytes;
+    return osc_cached_duel_hit(&cache->duel, entry, (uint32_t) gets);
 }
 
 /** osc_cached_cache_get when it is not a hit. */
@@ -306,6 +326,7 @@ osc_cached_access_t osc_cached_cache_get_slowly(osc_cached_cache_t *cache,
  * Begin a get. The cache must be open.
  *
  * @param hash      osc_cached_index_hash of the key
+ * @param bytes     at least 1
  * @param sequence  of this get, larger than all before
  * @param have      set for PARTIAL: bytes that are here; copy them with osc_cached_cache_copy
  * @return HIT: done; JOIN: will be filled by osc_cached_cache_complete; PARTIAL: *have bytes are
@@ -319,9 +340,8 @@ osc_cached_cache_get(osc_cached_cache_t *cache, osc_cached_target_t *target, osc
 {
     osc_cached_entry_t *entry = osc_cached_cache_find(cache, target, key, hash);
 
-    if (NULL != entry && OSC_CACHED_ENTRY_CACHED == entry->state && bytes <= entry->bytes) {
-        cache->distance = (uint32_t) cache->gets + 1 - entry->last;
-        osc_cached_cache_hit(cache, entry, bytes);
+    if (NULL != entry && bytes <= entry->bytes) {
+        cache->distance = osc_cached_cache_hit(cache, entry, bytes);
         osc_cached_cache_copy(cache, entry, buffer, bytes);
         return OSC_CACHED_HIT;
     }
@@ -345,7 +365,7 @@ static inline bool osc_cached_cache_copy_first(const osc_cached_cache_t *cache,
 {
     osc_cached_entry_t *entry = osc_cached_cache_find(cache, target, key, hash);
 
-    if (NULL == entry || OSC_CACHED_ENTRY_CACHED != entry->state || entry->bytes < bytes) {
+    if (NULL == entry || entry->bytes < bytes) {
         return false;
     }
     osc_cached_cache_copy(cache, entry, buffer, bytes);

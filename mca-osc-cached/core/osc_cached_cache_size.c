@@ -109,6 +109,14 @@ static void update_max_bytes(osc_cached_cache_t *cache)
     cache->max_bytes = (OSC_CACHED_CACHE_MAX_ENTRY < max) ? OSC_CACHED_CACHE_MAX_ENTRY : max;
 }
 
+/* Any entry will do: it is looked at before it is believed. */
+static void clear_memo(osc_cached_cache_t *cache)
+{
+    for (size_t i = 0; i < sizeof(cache->memo) / sizeof(cache->memo[0]); ++i) {
+        cache->memo[i] = &cache->storage.entries[0];
+    }
+}
+
 static int open_with(osc_cached_cache_t *cache, uint32_t entries, uint64_t memory)
 {
     const osc_cached_alloc_t *alloc = &cache->alloc;
@@ -131,6 +139,7 @@ static int open_with(osc_cached_cache_t *cache, uint32_t entries, uint64_t memor
         goto no_storage;
     }
     cache->least_memory = memory;
+    clear_memo(cache);
     osc_cached_storage_prefault(&cache->storage);
     update_max_bytes(cache);
     osc_cached_duel_resize(&cache->duel, slots, alloc);
@@ -276,7 +285,7 @@ int osc_cached_cache_resize_index(osc_cached_cache_t *cache, uint32_t entries)
         return status;
     }
     osc_cached_storage_set_entries(&cache->storage, array, entries_for(after));
-    memset(cache->memo, 0, sizeof(cache->memo));
+    clear_memo(cache);
     if (after < before) {
         osc_cached_cache_give_back(cache, index_cost(before - after));
     }

@@ -74,7 +74,8 @@ int osc_cached_cache_verify(const osc_cached_cache_t *cache, const osc_cached_ta
             broken = 2;
         } else if (entry->pins != pins[i]
                    || (OSC_CACHED_ENTRY_PENDING == entry->state
-                       && OSC_CACHED_CACHE_NONE == entry->fill)) {
+                           ? 0 < entry->bytes || OSC_CACHED_CACHE_NONE == entry->fill
+                           : 0 == entry->bytes)) {
             broken = 4;
         }
     }

@@ -23,6 +23,15 @@ static osc_cached_ghost_t *ghost_of(const osc_cached_duel_t *duel, uint64_t hash
     return &duel->ghosts[((hash >> 32) * duel->num_ghosts) >> 32];
 }
 
+uint32_t osc_cached_duel_decay_long(const osc_cached_duel_t *duel, uint32_t count, uint32_t d)
+{
+    uint32_t halvings = d >> duel->shift, rest = d & ((UINT32_C(1) << duel->shift) - 1);
+
+    return (15 < halvings)
+               ? 0
+               : (count - (uint32_t) ((uint64_t) count * rest >> duel->shift) / 2) >> halvings;
+}
+
 void osc_cached_duel_create(osc_cached_duel_t *duel)
 {
     duel->ghosts = NULL;

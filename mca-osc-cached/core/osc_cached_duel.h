@@ -7,7 +7,7 @@
  *
  * The scheme duel: what an entry is worth, and what is remembered of those that are not here.
  *
- * An entry has count (of its gets, in 1/256, at most 60,000), last (number of its last get) and gap
+ * An entry has count (of its gets, in 1/256, at most 65,535), last (number of its last get) and gap
  * (mean distance of its gets). With P = 2^shift, a power of two in 3..6 x entries (12 x, before it
  * is made smaller):
  *
@@ -43,7 +43,7 @@
 
 enum {
     OSC_CACHED_DUEL_GET = 256,     /**< what a get adds to the count */
-    OSC_CACHED_DUEL_MOST = 60000,  /**< the largest count */
+    OSC_CACHED_DUEL_MOST = 65535,  /**< the largest count */
     OSC_CACHED_DUEL_TRIES = 2,     /**< places that a get may fight for */
     OSC_CACHED_DUEL_REGIONS = 16,  /**< that may leave for one get */
     OSC_CACHED_DUEL_IDLE = 4,      /**< gaps after which an entry is worth nothing */
@@ -64,32 +64,32 @@ typedef struct {
     uint32_t shift;      /**< P = 1 << shift */
 } osc_cached_duel_t;
 
+/** osc_cached_duel_decay when d is P or more. */
+uint32_t osc_cached_duel_decay_long(const osc_cached_duel_t *duel, uint32_t count, uint32_t d);
+
 /** What a count has become after d more gets. */
 static inline uint32_t osc_cached_duel_decay(const osc_cached_duel_t *duel, uint32_t count,
                                              uint32_t d)
 {
-    uint32_t halvings = d >> duel->shift;
-
-    /* most often 0: then d need not be masked */
-    if (0 < halvings) {
-        d &= (UINT32_C(1) << duel->shift) - 1;
-        return (15 < halvings)
-                   ? 0
-                   : (count - (uint32_t) ((uint64_t) count * d >> duel->shift) / 2) >> halvings;
+    if (0 < d >> duel->shift) {
+        return osc_cached_duel_decay_long(duel, count, d);
     }
     return count - (uint32_t) ((uint64_t) count * d >> duel->shift) / 2;
 }
 
-/** An entry is asked for; now is the number of this get. */
-static inline void osc_cached_duel_hit(const osc_cached_duel_t *duel, osc_cached_entry_t *entry,
-                                       uint32_t now)
+/** An entry is asked for; now is the number of this get. @return gets since the one before */
+static inline uint32_t osc_cached_duel_hit(const osc_cached_duel_t *duel, osc_cached_entry_t *entry,
+                                           uint32_t now)
 {
     uint32_t d = now - entry->last;
     uint32_t count = osc_cached_duel_decay(duel, entry->count, d) + OSC_CACHED_DUEL_GET;
 
-    entry->count = (uint16_t) ((count < OSC_CACHED_DUEL_MOST) ? count : OSC_CACHED_DUEL_MOST);
-    entry->gap = (uint32_t) (((uint64_t) entry->gap + d) / 2);
+    /* the smaller of count, which is below 2 * 65,536, and MOST */
+    entry->count = (uint16_t) (count | -(count >> 16));
+    /* the mean of gap and d, in 32 bits */
+    entry->gap += (uint32_t) ((int32_t) (d - entry->gap) >> 1);
     entry->last = now;
+    return d;
 }
 
 static inline uint32_t osc_cached_duel_value(const osc_cached_duel_t *duel,

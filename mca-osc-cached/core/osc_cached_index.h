@@ -196,6 +196,7 @@ static inline uint32_t osc_cached_index_other_line(const osc_cached_index_t *ind
  */
 #if defined(__GNUC__)
 typedef uint32_t osc_cached_index_quad_t __attribute__((__vector_size__(16), __may_alias__));
+typedef uint64_t osc_cached_index_pair_t __attribute__((__vector_size__(16)));
 
 static inline void osc_cached_index_scan(const osc_cached_index_line_t *a,
                                          const osc_cached_index_line_t *b, uint32_t fingerprint,
@@ -204,11 +205,14 @@ static inline void osc_cached_index_scan(const osc_cached_index_line_t *a,
     const osc_cached_index_quad_t *x = (const void *) a, *y = (const void *) b;
     osc_cached_index_quad_t f = {fingerprint, fingerprint, fingerprint, fingerprint};
     osc_cached_index_quad_t x0 = x[0] == f, x1 = x[1] == f, y0 = y[0] == f, y1 = y[1] == f;
-    osc_cached_index_quad_t entries = (x[2] & x0) | (x[3] & x1) | (y[2] & y0) | (y[3] & y1);
-    osc_cached_index_quad_t ones = x0 + x1 + y0 + y1;
+    osc_cached_index_pair_t entries =
+        (osc_cached_index_pair_t) ((x[2] & x0) | (x[3] & x1) | (y[2] & y0) | (y[3] & y1));
+    osc_cached_index_pair_t ones = (osc_cached_index_pair_t) - (x0 + x1 + y0 + y1);
+    /* two slots in each half: the sums of ones are small, nothing is carried */
+    uint64_t numbers = entries[0] | entries[1], matches = ones[0] + ones[1];
 
-    *found = entries[0] | entries[1] | entries[2] | entries[3];
-    *times = -(ones[0] + ones[1] + ones[2] + ones[3]);
+    *found = (uint32_t) (numbers | numbers >> 32);
+    *times = (uint32_t) (matches + (matches >> 32));
 }
 #else
 static inline void osc_cached_index_scan(const osc_cached_index_line_t *a,

@@ -97,6 +97,7 @@ static void free_entry(osc_cached_storage_t *storage, uint32_t number)
     entry_t *entry = &storage->entries[number];
 
     entry->state = OSC_CACHED_ENTRY_MISSING;
+    entry->bytes = 0;
     entry->pins = 0;
     entry->after = storage->free_entry;
     storage->free_entry = number;
@@ -137,6 +138,7 @@ static void open_hole(osc_cached_storage_t *storage, uint32_t number, uint32_t o
     entry_t *entry = &storage->entries[number];
 
     entry->state = OSC_CACHED_ENTRY_HOLE;
+    entry->bytes = 0;
     entry->pins = 0;
     entry->offset = offset;
     entry->hole.address = offset;
@@ -441,6 +443,7 @@ int osc_cached_storage_renumber(osc_cached_storage_t *storage, uint32_t limit,
             storage->hand = free;
         }
         entries[number].state = OSC_CACHED_ENTRY_MISSING;
+        entries[number].bytes = 0;
         if (hole) {
             osc_cached_holes_add(&storage->holes, free);
         } else {
@@ -528,13 +531,16 @@ static int verify_region(const osc_cached_storage_t *storage, uint32_t number)
         return 2;
     }
     if (OSC_CACHED_ENTRY_HOLE == entry->state) {
+        if (0 < entry->bytes) {
+            return 5;
+        }
         return (osc_cached_storage_is_hole(storage, before)
                 || osc_cached_storage_units(storage, number) != entry->hole.size
                 || entry->offset != entry->hole.address)
                    ? 2
                    : 0;
     }
-    if (0 == entry->bytes || osc_cached_storage_units(storage, number) <= storage->redzone
+    if (osc_cached_storage_units(storage, number) <= storage->redzone
         || osc_cached_storage_room(storage, number) < entry->bytes) {
         return 5;
     }
@@ -574,6 +580,9 @@ int osc_cached_storage_verify(const osc_cached_storage_t *storage)
          i = storage->entries[i].after) {
         if (i >= storage->num_fresh || OSC_CACHED_ENTRY_MISSING != storage->entries[i].state) {
             return 3;
+        }
+        if (0 < storage->entries[i].bytes) {
+            return 5;
         }
         ++num_free;
     }

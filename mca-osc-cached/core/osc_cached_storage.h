@@ -51,7 +51,7 @@
  *  I3 num_used and used_units are the sums over the list, and every entry below num_fresh is in
  *     the list or, MISSING, in the chain of free ones, once.
  *  I4 osc_cached_holes obeys its own invariants, and has as many as the list.
- *  I5 a used region has at least one byte of data, and room for all of them.
+ *  I5 a used region has room for its bytes of data; holes and free entries have none.
  *  I6 the hand is in the list.
  *  I7 with AddressSanitizer: used regions can be accessed, their last unit and holes cannot.
  */
@@ -86,13 +86,13 @@ typedef struct {
     union {
         struct {
             uint64_t address; /**< key */
-            uint64_t stamp;   /**< the cache's: see Validity there */
             int32_t target;   /**< key */
             uint32_t layout;  /**< key, right behind the target */
+            uint64_t stamp;   /**< the cache's: see Validity there */
         };
         osc_cached_avl_node_t hole; /**< HOLE; size and address in units */
     };
-    uint32_t bytes;  /**< CACHED: that are here; PENDING: that are being fetched */
+    uint32_t bytes;  /**< of data, which a move keeps; in a cache 0 unless CACHED */
     uint32_t offset; /**< of its region, in units */
     uint32_t before; /**< region before this one, or NONE */
     uint32_t after;  /**< region behind this one, or NONE; MISSING: the next free entry */

@@ -467,6 +467,25 @@ static void test_direct_and_hit(void **state)
     end(&f);
 }
 
+/* Gets of the same address from several targets do not forget each other's entries. */
+static void test_memo(void **state)
+{
+    fixture_t f;
+
+    (void) state;
+    begin(&f, 64, 4096);
+    for (int32_t t = 0; t < TARGETS; ++t) {
+        assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(t, 4096), 1, 64));
+        assert_ptr_equal(find(&f, key_at(t, 4096)),
+                         osc_cached_cache_find_again(&f.c, &f.targets[t], key_at(t, 4096), 64));
+        assert_null(osc_cached_cache_find_again(&f.c, &f.targets[t], key_at(t, 4096), 65));
+    }
+    for (int32_t t = 0; t < TARGETS; ++t) {
+        assert_ptr_equal(find(&f, key_at(t, 4096)), *osc_cached_cache_memo(&f.c, key_at(t, 4096)));
+    }
+    end(&f);
+}
+
 static void test_partial_and_extend(void **state)
 {
     fixture_t f;
@@ -1423,6 +1442,8 @@ static void test_verify_sees_damage(void **state)
     BROKEN(1, a->bytes += 17, a->bytes -= 17);
     BROKEN(1, a->offset += 4, a->offset -= 4);
     BROKEN(4, ++a->pins, --a->pins);
+    BROKEN(4, a->bytes = 0, a->bytes = 64);
+    BROKEN(4, find(&f, key_at(0, 1))->bytes = 64, find(&f, key_at(0, 1))->bytes = 0);
     BROKEN(4, ++f.c.num_records, --f.c.num_records);
     record = &f.c.records[f.targets[0].head - 1];
     BROKEN(5, record->sequence += 1000, record->sequence -= 1000);
@@ -1849,9 +1870,11 @@ static void model_get(model_t *m, uint32_t number, size_t bytes)
     op->sequence = ++f->sequence;
     if (f->c.open) {
         /* the memo never finds what the index does not */
-        assert_ptr_equal(osc_cached_cache_find(&f->c, &f->targets[key.target], key,
-                                               osc_cached_index_hash(&f->c.index, key)),
-                         osc_cached_cache_find_again(&f->c, &f->targets[key.target], key));
+        osc_cached_entry_t *entry = osc_cached_cache_find(&f->c, &f->targets[key.target], key,
+                                                          osc_cached_index_hash(&f->c.index, key));
+
+        assert_ptr_equal((NULL == entry || entry->bytes < bytes) ? NULL : entry,
+                         osc_cached_cache_find_again(&f->c, &f->targets[key.target], key, bytes));
     }
     access = osc_cached_cache_get(&f->c, &f->targets[key.target], key,
                                   osc_cached_index_hash(&f->c.index, key), &op->buffer, bytes,
@@ -2470,6 +2493,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_direct_and_hit),
+        cmocka_unit_test(test_memo),
         cmocka_unit_test(test_partial_and_extend),
         cmocka_unit_test(test_partial_of_a_layout),
         cmocka_unit_test(test_join),

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GET = 256, MOST = 60000, NONE = -1 };
+enum { GET = 256, MOST = 65535, NONE = -1 };
 
 /* The arithmetic */
 
@@ -468,7 +468,7 @@ static void compare(void)
         if (!region->hole) {
             assert_int_equal(region->key, entry->address);
             assert_int_equal(region->pending, OSC_CACHED_ENTRY_PENDING == entry->state);
-            assert_int_equal(region->bytes, entry->bytes);
+            assert_int_equal(region->pending ? 0 : region->bytes, entry->bytes);
             assert_int_equal(region->count, entry->count);
             assert_int_equal(region->gap, entry->gap);
             assert_int_equal(region->last, entry->last);

@@ -583,8 +583,8 @@ static void test_verify_sees_damage(void **state)
     BROKEN(3, ++f.s.num_fresh, --f.s.num_fresh);
     BROKEN(3, f.s.max_entries = 1, f.s.max_entries = 10);
     BROKEN(4, ++f.s.holes.count, --f.s.holes.count);
-    BROKEN(5, f.s.entries[a].bytes = 0, f.s.entries[a].bytes = 1);
     BROKEN(5, f.s.entries[a].bytes = 161, f.s.entries[a].bytes = 1);
+    BROKEN(5, f.s.entries[hole].bytes = 1, f.s.entries[hole].bytes = 0);
     BROKEN(6, f.s.hand = 9, f.s.hand = a);
 #if defined(WITH_ASAN)
     BROKEN(7, ASAN_POISON_MEMORY_REGION(data_at(&f, a), 16),
