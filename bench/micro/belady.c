@@ -42,8 +42,10 @@ static const char *trace; /* its name */
 
 static void print(const char *what, const char *quantity, const char *unit, double value)
 {
-    printf("belady-%ld\t%s\t%s\t%s\t%s\t%.5g\t%.5g\t%.5g\t1\n", percent, what, trace, quantity,
-           unit, value, value, value);
+    int digits = 1e5 <= value ? 15 : 5; /* numbers are exact */
+
+    printf("belady-%ld\t%s\t%s\t%s\t%s\t%.*g\t%.*g\t%.*g\t1\n", percent, what, trace, quantity,
+           unit, digits, value, digits, value, digits, value);
 }
 
 /* @return the first quantity */

@@ -30,8 +30,8 @@
  * index, by hash, the last one stays. Times are in P / 8 and have 16 bits: after 8192 P a ghost
  * looks young again.
  *
- * Where the rules and constants come from: a study of 18 traces, of which bench/micro/belady.c
- * shows a part. Without the idle limit a working set that moves has 22 % hits instead of 70.
+ * Where the rules and constants come from: a study of 18 traces, which bench/micro/belady.c
+ * repeats. Without the idle limit a working set that moves has 22 % hits instead of 70.
  */
 #ifndef OSC_CACHED_DUEL_H
 #define OSC_CACHED_DUEL_H
