@@ -194,11 +194,27 @@ static inline void heed(llamatch_engine_t *engine, const llamatch_peer_t *peer)
     }
 }
 
+/* Before anything but the entries within reach is looked at. */
+static inline void close_lane(llamatch_lane_t *lane, const llamatch_shape_t *shape)
+{
+    if (llamatch_lane_is_open(lane)) {
+        llamatch_lane_close(lane, shape);
+    }
+}
+
 /* An entry was appended: does the queue have an index, or want one? */
-static inline void appended(llamatch_engine_t *engine, llamatch_queue_t *queue,
+static inline void appended(llamatch_engine_t *engine, llamatch_lane_t *lane,
                             const llamatch_shape_t *shape, llamatch_counts_t *counts, int32_t tag,
                             llamatch_pos_t pos)
 {
+    llamatch_queue_t *queue = &lane->queue;
+
+    if (llamatch_lane_is_short(lane)) {
+        return;
+    }
+    if (UINT32_MAX == queue->effort) {
+        close_lane(lane, shape);
+    }
     if (NULL != queue->index) {
         llamatch_index_add(&engine->indexing, queue, shape, tag, pos);
         counts->dropped += (NULL == queue->index);
@@ -208,11 +224,14 @@ static inline void appended(llamatch_engine_t *engine, llamatch_queue_t *queue,
     }
 }
 
-/* Is a lane long, without an index or a reason to get one, and with room in its last array? */
+/* Is a lane open or long, without an index or a reason to get one, and with room in its last array?
+ */
 static inline bool has_room(const llamatch_lane_t *lane, const llamatch_shape_t *shape)
 {
-    return 0 != lane->queue.count && NULL == lane->queue.index && UINT32_MAX != lane->queue.effort
-           && lane->queue.tail->end < shape->entries;
+    const llamatch_node_t *tail = lane->queue.tail;
+
+    return NULL != tail && 0 == lane->room && tail->end < shape->entries
+           && NULL == lane->queue.index && UINT32_MAX != lane->queue.effort;
 }
 
 APART static int post_any(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag, void *item,
@@ -232,9 +251,7 @@ APART static int post_any(llamatch_engine_t *engine, llamatch_peer_t *peer, int3
     *place = llamatch_lane_place(lane, shape);
     ++engine->next_post;
     llamatch_lengthen(&engine->num_posted, &engine->most_posted);
-    if (!llamatch_lane_is_short(lane)) {
-        appended(engine, &lane->queue, shape, &engine->posted, tag, pos);
-    }
+    appended(engine, lane, shape, &engine->posted, tag, pos);
     return LLAMATCH_OK;
 }
 
@@ -269,10 +286,13 @@ static inline void count_depth(llamatch_counts_t *counts, uint64_t depth)
     }
 }
 
-APART static void add_effort(llamatch_engine_t *engine, llamatch_queue_t *queue,
+APART static void add_effort(llamatch_engine_t *engine, llamatch_lane_t *lane,
                              const llamatch_shape_t *shape, llamatch_counts_t *counts,
                              uint64_t depth)
 {
+    llamatch_queue_t *queue = &lane->queue;
+
+    close_lane(lane, shape);
     if (NULL != queue->index || LLAMATCH_AUTO != engine->kind) {
         return;
     }
@@ -283,12 +303,12 @@ APART static void add_effort(llamatch_engine_t *engine, llamatch_queue_t *queue,
     }
 }
 
-static inline void count_effort(llamatch_engine_t *engine, llamatch_queue_t *queue,
+static inline void count_effort(llamatch_engine_t *engine, llamatch_lane_t *lane,
                                 const llamatch_shape_t *shape, llamatch_counts_t *counts,
                                 uint64_t depth)
 {
     if (LLAMATCH_UNLIKELY(depth > engine->index_above)) { /* never of a short lane */
-        add_effort(engine, queue, shape, counts, depth);
+        add_effort(engine, lane, shape, counts, depth);
     }
 }
 
@@ -297,13 +317,22 @@ static inline void take_long(llamatch_engine_t *engine, llamatch_lane_t *lane,
                              const llamatch_shape_t *shape, llamatch_counts_t *counts,
                              llamatch_pos_t pos)
 {
+    const llamatch_node_t *head = lane->queue.head;
+
     if (LLAMATCH_LIKELY(NULL == lane->queue.index)) {
         llamatch_queue_remove(&lane->queue, shape, pos);
+        llamatch_lane_changed(lane, shape);
+        /* A whole array was matched at the front. */
+        if (LLAMATCH_UNLIKELY(head != lane->queue.head && head == pos.node && 0 != lane->live
+                              && !llamatch_lane_is_short(lane) && 0 != shape->short_entries
+                              && UINT32_MAX != lane->queue.effort)) {
+            llamatch_lane_open(lane, shape);
+        }
     } else {
         llamatch_index_remove(&engine->indexing, &lane->queue, shape, pos);
         counts->dropped += (NULL == lane->queue.index);
+        llamatch_lane_changed(lane, shape);
     }
-    llamatch_lane_changed(lane, shape);
 }
 
 /* Take what a search has found out of its lane. */
@@ -313,7 +342,8 @@ static inline void *take_out(llamatch_engine_t *engine, llamatch_lane_t *lane,
 {
     void *item = found->slot->item;
 
-    if (llamatch_lane_is_short(lane)) {
+    if (llamatch_lane_has_front(
+            lane)) { /* what is not within reach is not found while it has one */
         llamatch_lane_take(lane, shape, found->pos.index);
     } else {
         take_long(engine, lane, shape, counts, found->pos);
@@ -561,12 +591,12 @@ APART static void *match_long(llamatch_engine_t *engine, llamatch_lane_t *const 
         --engine->num_posted;
         item = take_out(engine, lanes[from], shape, &engine->posted, &found);
     }
-    count_effort(engine, &lanes[0]->queue, shape, &engine->posted, examined[0]);
-    count_effort(engine, &lanes[1]->queue, shape, &engine->posted, examined[1]);
+    count_effort(engine, lanes[0], shape, &engine->posted, examined[0]);
+    count_effort(engine, lanes[1], shape, &engine->posted, examined[1]);
     return item;
 }
 
-/* The end of a search in a short lane: take what was found, if anything was. */
+/* The end of a search of what is within reach: take what was found, if anything was. */
 static inline void *take_short(llamatch_lane_t *lane, const llamatch_shape_t *shape,
                                llamatch_counts_t *counts, uint32_t *length, uint32_t index,
                                uint32_t depth)
@@ -582,15 +612,6 @@ static inline void *take_short(llamatch_lane_t *lane, const llamatch_shape_t *sh
     --*length;
     llamatch_lane_take(lane, shape, index);
     return item;
-}
-
-/* Match with one short lane. */
-static inline void *match_short(llamatch_engine_t *engine, llamatch_lane_t *lane, int32_t tag)
-{
-    uint32_t index = llamatch_lane_find(lane, llamatch_key_of_message(tag));
-
-    return take_short(lane, &engine->posted_shape, &engine->posted, &engine->num_posted, index,
-                      llamatch_lane_depth(lane, index));
 }
 
 /* Match with two short lanes. */
@@ -627,10 +648,14 @@ void *llamatch_engine_match_slow(llamatch_engine_t *engine, llamatch_peer_t *pee
     llamatch_lane_t *lane = (0 != lanes[0]->live) ? lanes[0] : lanes[1], *other = lanes[1];
 
     if (lane == other || 0 == other->live) {
-        if (llamatch_lane_is_short(lane)) {
-            return match_short(engine, lane, tag);
-        }
-        if (NULL == lane->queue.index) {
+        if (llamatch_lane_has_front(lane)) {
+            uint32_t index = llamatch_lane_find(lane, key);
+
+            if (LLAMATCH_SHORT_MAX != index || llamatch_lane_is_short(lane)) {
+                return take_short(lane, shape, &engine->posted, &engine->num_posted, index,
+                                  llamatch_lane_depth(lane, index));
+            }
+        } else if (NULL == lane->queue.index) {
             llamatch_pos_t pos = first_of_queue(&lane->queue);
 
             if (llamatch_key_accepts(key, llamatch_node_tags(shape, pos.node)[pos.index])) {
@@ -644,6 +669,8 @@ void *llamatch_engine_match_slow(llamatch_engine_t *engine, llamatch_peer_t *pee
     } else if (llamatch_lane_is_short(lane) && llamatch_lane_is_short(other)) {
         return match_both(engine, lanes, tag);
     }
+    close_lane(lanes[0], shape);
+    close_lane(lanes[1], shape);
     return match_long(engine, lanes, tag);
 }
 
@@ -652,8 +679,10 @@ APART static bool cancel_long(llamatch_engine_t *engine, llamatch_lane_t *lane, 
                               const void *item)
 {
     const llamatch_shape_t *shape = &engine->posted_shape;
-    llamatch_pos_t pos = llamatch_lane_find_item(shape, place, item);
+    llamatch_pos_t pos;
 
+    close_lane(lane, shape);
+    pos = llamatch_lane_find_item(shape, place, item);
     if (NULL == pos.node) {
         return false;
     }
@@ -672,18 +701,19 @@ int llamatch_engine_cancel(llamatch_engine_t *engine, llamatch_peer_t *peer, voi
 {
     llamatch_lane_t *lane = (NULL != peer) ? &peer->posted : &engine->wild;
     const llamatch_shape_t *shape = &engine->posted_shape;
+    uint32_t index = LLAMATCH_SHORT_MAX;
 
     if (0 == place) {
         return LLAMATCH_NOT_FOUND;
     }
-    if (llamatch_lane_is_short(lane)) {
-        uint32_t index = llamatch_lane_index_of(lane, item);
-
-        if (LLAMATCH_SHORT_MAX == index) {
-            return LLAMATCH_NOT_FOUND;
-        }
+    if (llamatch_lane_is_short(lane)
+        || (llamatch_lane_has_front(lane)
+            && place == (uintptr_t) llamatch_node_tags(shape, lane->queue.head))) {
+        index = llamatch_lane_index_of(lane, item);
+    }
+    if (LLAMATCH_SHORT_MAX != index) {
         llamatch_lane_take(lane, shape, index);
-    } else if (!cancel_long(engine, lane, place, item)) {
+    } else if (llamatch_lane_is_short(lane) || !cancel_long(engine, lane, place, item)) {
         return LLAMATCH_NOT_FOUND;
     }
     --engine->num_posted;
@@ -712,9 +742,7 @@ APART static int arrive_any(llamatch_engine_t *engine, llamatch_peer_t *peer, in
     if (is_first && peer != peer->ring_next) {
         llamatch_engine_enter_ring(engine, peer);
     }
-    if (!llamatch_lane_is_short(lane)) {
-        appended(engine, &lane->queue, shape, &engine->unexpected, tag, pos);
-    }
+    appended(engine, lane, shape, &engine->unexpected, tag, pos);
     return LLAMATCH_OK;
 }
 
@@ -742,8 +770,14 @@ static inline llamatch_found_t first_message(llamatch_engine_t *engine, llamatch
     llamatch_found_t found;
     uint64_t here = 0;
 
-    if (llamatch_lane_is_short(lane)) {
-        return find_in_short(lane, llamatch_key_of_receive(tag), examined);
+    if (llamatch_lane_has_front(lane)) {
+        found = find_in_short(lane, llamatch_key_of_receive(tag), &here);
+        if (NULL != found.slot || llamatch_lane_is_short(lane)) {
+            *examined += here;
+            return found;
+        }
+        llamatch_lane_close(lane, shape);
+        here = 0;
     }
     if (NULL != lane->queue.index && LLAMATCH_ANY_TAG != tag) {
         return found_at(shape,
@@ -752,7 +786,7 @@ static inline llamatch_found_t first_message(llamatch_engine_t *engine, llamatch
     found = find_in_queue(&lane->queue, shape, llamatch_key_of_receive(tag), UINT64_MAX, &here);
     *examined += here;
     if (LLAMATCH_ANY_TAG != tag) { /* which an index does not help */
-        count_effort(engine, &lane->queue, shape, &engine->unexpected, here);
+        count_effort(engine, lane, shape, &engine->unexpected, here);
     }
     return found;
 }
@@ -795,6 +829,7 @@ llamatch_message_t llamatch_engine_probe(llamatch_engine_t *engine, llamatch_pee
                                          int32_t tag)
 {
     llamatch_message_t message = {NULL, peer};
+    llamatch_found_t found;
 
     if (!llamatch_engine_has_messages(engine, peer)) {
         return message;
@@ -803,21 +838,18 @@ llamatch_message_t llamatch_engine_probe(llamatch_engine_t *engine, llamatch_pee
     if (NULL == peer && engine->ring == engine->ring->ring_next) {
         message.peer = engine->ring;
     }
-    if (NULL != message.peer && llamatch_lane_is_short(&message.peer->unexpected)) {
+    if (NULL != message.peer && llamatch_lane_has_front(&message.peer->unexpected)) {
         const llamatch_lane_t *lane = &message.peer->unexpected;
         uint32_t index = llamatch_lane_find(lane, llamatch_key_of_receive(tag));
 
-        count_depth(&engine->unexpected, llamatch_lane_depth(lane, index));
-        if (LLAMATCH_SHORT_MAX != index) {
-            message.item = lane->slots[index].item;
-        }
-    } else {
-        llamatch_found_t found = search(engine, &message.peer, tag);
-
-        if (NULL != found.slot) {
-            message.item = found.slot->item;
+        if (LLAMATCH_SHORT_MAX != index || llamatch_lane_is_short(lane)) {
+            count_depth(&engine->unexpected, llamatch_lane_depth(lane, index));
+            message.item = (LLAMATCH_SHORT_MAX != index) ? lane->slots[index].item : NULL;
+            return message;
         }
     }
+    found = search(engine, &message.peer, tag);
+    message.item = (NULL != found.slot) ? found.slot->item : NULL;
     return message;
 }
 
@@ -854,15 +886,17 @@ llamatch_message_t llamatch_engine_receive_slow(llamatch_engine_t *engine, llama
     llamatch_message_t message = {NULL, peer};
     llamatch_key_t key = llamatch_key_of_receive(tag);
 
-    if (NULL != peer && llamatch_lane_is_short(&peer->unexpected)) {
+    if (NULL != peer && llamatch_lane_has_front(&peer->unexpected)) {
         llamatch_lane_t *lane = &peer->unexpected;
         uint32_t index = llamatch_lane_find(lane, key);
 
-        message.item = take_short(lane, shape, &engine->unexpected, &engine->num_unexpected, index,
-                                  llamatch_lane_depth(lane, index));
-        return message;
-    }
-    if (NULL != peer && NULL == peer->unexpected.queue.index) {
+        if (LLAMATCH_SHORT_MAX != index || llamatch_lane_is_short(lane)) {
+            message.item = take_short(lane, shape, &engine->unexpected, &engine->num_unexpected,
+                                      index, llamatch_lane_depth(lane, index));
+            return message;
+        }
+        llamatch_lane_close(lane, shape);
+    } else if (NULL != peer && NULL == peer->unexpected.queue.index) {
         llamatch_pos_t pos = first_of_queue(&peer->unexpected.queue);
 
         if (llamatch_key_accepts(key, llamatch_node_tags(shape, pos.node)[pos.index])) {

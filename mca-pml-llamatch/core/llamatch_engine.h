@@ -327,7 +327,7 @@ static inline void *llamatch_engine_match(llamatch_engine_t *engine, llamatch_pe
         }
     } else if (0 == lane->live) {
         lane = other;
-    } else if (!llamatch_lane_is_short(lane) || !llamatch_lane_is_short(other)) {
+    } else if (!llamatch_lane_has_front(lane) || !llamatch_lane_has_front(other)) {
         return llamatch_engine_match_slow(engine, peer, tag);
     } else {
         if (llamatch_lane_first_seq(other) < llamatch_lane_first_seq(lane)) {
@@ -336,7 +336,7 @@ static inline void *llamatch_engine_match(llamatch_engine_t *engine, llamatch_pe
         }
         /* If one waits for something rare, the second of all is the first of the other lane. */
         first = llamatch_lane_first(lane);
-        if (0 == (lane->live & (lane->live - 1))
+        if (0 == (lane->live & (lane->live - 1)) && llamatch_lane_is_short(lane)
             && !llamatch_key_accepts(llamatch_key_of_message(tag), lane->tags[first])) {
             first = llamatch_lane_first(other);
             if (!llamatch_key_accepts(llamatch_key_of_message(tag), other->tags[first])) {
@@ -348,7 +348,7 @@ static inline void *llamatch_engine_match(llamatch_engine_t *engine, llamatch_pe
     }
     first = llamatch_lane_first(lane);
     if (LLAMATCH_UNLIKELY(
-            !llamatch_lane_is_short(lane)
+            !llamatch_lane_has_front(lane)
             || !llamatch_key_accepts(llamatch_key_of_message(tag), lane->tags[first]))) {
         return llamatch_engine_match_slow(engine, peer, tag);
     }
@@ -397,7 +397,7 @@ static inline llamatch_message_t llamatch_engine_receive(llamatch_engine_t *engi
     lane = &message.peer->unexpected;
     first = llamatch_lane_first(lane);
     if (LLAMATCH_UNLIKELY(
-            !llamatch_lane_is_short(lane)
+            !llamatch_lane_has_front(lane)
             || !llamatch_key_accepts(llamatch_key_of_receive(tag), lane->tags[first]))) {
         return llamatch_engine_receive_slow(engine, message.peer, tag);
     }

@@ -268,6 +268,16 @@ void llamatch_index_remove(const llamatch_indexing_t *indexing, llamatch_queue_t
 void llamatch_index_cancel(const llamatch_indexing_t *indexing, llamatch_queue_t *queue,
                            const llamatch_shape_t *shape, llamatch_pos_t pos)
 {
+    int32_t tag = llamatch_node_tags(shape, pos.node)[pos.index];
+    uint64_t examined = 0;
+    llamatch_pos_t first =
+        find_reference(&indexing->bucket, bucket_of(queue->index, tag), tag, &examined);
+
+    if (llamatch_node_slots(&indexing->bucket, first.node)[first.index].seq
+        == llamatch_node_slots(shape, pos.node)[pos.index].seq) {
+        llamatch_index_remove(indexing, queue, shape, pos);
+        return;
+    }
     llamatch_node_slots(shape, pos.node)[pos.index].item = NULL;
     --queue->count;
     ++queue->index->marked;

@@ -20,7 +20,7 @@
  * the first entry with that tag in the queue. What is taken out of a queue is always the first
  * entry with its tag (a message takes the first receive with its tag or the first with ANY_TAG; a
  * receive takes the first message with its tag, and the first message of all tags is the first of
- * its own). Only a cancelled receive can be another one: it is marked in O(1) by taking away its
+ * its own). Only a cancelled receive can be another one: then it is marked by taking away its
  * item, stays in queue and bucket, and is removed when a search comes across it.
  *
  * The index is an accelerator only: running out of memory means no index, never an error.
@@ -97,7 +97,8 @@ llamatch_pos_t llamatch_index_find(const llamatch_indexing_t *indexing, llamatch
 void llamatch_index_remove(const llamatch_indexing_t *indexing, llamatch_queue_t *queue,
                            const llamatch_shape_t *shape, llamatch_pos_t pos);
 
-/** Mark an entry as cancelled; the index may be dropped or built anew, as above. */
+/** Remove a cancelled entry, or mark it if it is not the first with its tag; the index may be
+ * dropped or built anew, as above. */
 void llamatch_index_cancel(const llamatch_indexing_t *indexing, llamatch_queue_t *queue,
                            const llamatch_shape_t *shape, llamatch_pos_t pos);
 

@@ -5,7 +5,7 @@
 /**
  * @file
  *
- * Short and long lanes: see the header for structure and invariants.
+ * Short, open and long lanes: see the header for structure and invariants.
  */
 #include "llamatch_lane.h"
 
@@ -93,21 +93,49 @@ static bool enlarge(llamatch_lane_t *lane, const llamatch_shape_t *shape)
     return true;
 }
 
-/* The queue gets the entries, where they are: no memory is needed, so this cannot fail. */
-static void make_long(llamatch_lane_t *lane)
+/* New entries go to the queue from now on. */
+static void open_short(llamatch_lane_t *lane)
 {
     llamatch_node_t *node = lane->queue.head;
 
-    node->bits[0] = lane->live;
-    node->live = (uint16_t) __builtin_popcountll(lane->live);
     node->end = llamatch_lane_end(lane);
-    node->first_seq = lane->slots[llamatch_lane_first(lane)].seq;
-    lane->queue.count = node->live;
-    lane->live = UINT64_MAX;
+    node->first_seq = llamatch_lane_first_seq(lane);
     lane->room = 0;
 }
 
-/* See that a lane which is not long has room, or make it long. Returns false when there is no
+void llamatch_lane_open(llamatch_lane_t *lane, const llamatch_shape_t *shape)
+{
+    llamatch_node_t *node = lane->queue.head;
+    uint32_t word = 0, entries;
+
+    while (0 == node->bits[word]) {
+        ++word;
+    }
+    lane->live = node->bits[word];
+    lane->tags = llamatch_node_tags(shape, node) + 64 * word;
+    lane->slots = llamatch_node_slots(shape, node) + 64 * word;
+    entries = (uint32_t) __builtin_popcountll(lane->live);
+    node->bits[word] = 0;
+    node->live = (uint16_t) (node->live - entries);
+    lane->queue.count -= entries;
+}
+
+void llamatch_lane_close(llamatch_lane_t *lane, const llamatch_shape_t *shape)
+{
+    llamatch_node_t *node = lane->queue.head;
+    uint32_t entries = (uint32_t) __builtin_popcountll(lane->live);
+
+    node->bits[(lane->tags - llamatch_node_tags(shape, node)) / 64] |= lane->live;
+    node->live = (uint16_t) (node->live + entries);
+    lane->queue.count += entries;
+    lane->live = UINT64_MAX;
+    lane->tags = NULL;
+    while (!llamatch_node_is_live(node, node->end - 1)) {
+        --node->end;
+    }
+}
+
+/* See that a lane which is not long has room, or make it open. Returns false when there is no
  * memory. */
 static bool make_room(llamatch_lane_t *lane, const llamatch_shape_t *shape)
 {
@@ -121,7 +149,7 @@ static bool make_room(llamatch_lane_t *lane, const llamatch_shape_t *shape)
         return false;
     }
     if (llamatch_lane_end(lane) >= lane->room) {
-        make_long(lane);
+        open_short(lane);
     }
     return true;
 }
@@ -129,7 +157,8 @@ static bool make_room(llamatch_lane_t *lane, const llamatch_shape_t *shape)
 int llamatch_lane_append(llamatch_lane_t *lane, const llamatch_shape_t *shape, int32_t tag,
                          uint64_t seq, void *item, llamatch_pos_t *pos)
 {
-    bool is_long = 0 == shape->short_entries || NULL != lane->queue.index || 0 != lane->queue.count;
+    bool is_long = 0 == shape->short_entries || NULL != lane->queue.index || 0 != lane->queue.count
+                   || llamatch_lane_is_open(lane);
 
     if (!is_long && !llamatch_lane_push(lane, tag, seq, item)) {
         if (!make_room(lane, shape)) {
@@ -142,19 +171,27 @@ int llamatch_lane_append(llamatch_lane_t *lane, const llamatch_shape_t *shape, i
         if (NULL == pos->node) {
             return LLAMATCH_ERR_NO_MEMORY;
         }
-        lane->live = UINT64_MAX;
+        lane->live = llamatch_lane_is_open(lane) ? lane->live : UINT64_MAX;
     }
     return LLAMATCH_OK;
 }
 
-void llamatch_lane_release(llamatch_lane_t *lane, const llamatch_shape_t *shape)
+void llamatch_lane_advance(llamatch_lane_t *lane, const llamatch_shape_t *shape)
 {
+    llamatch_queue_t *queue = &lane->queue;
+
     if (is_small(lane)) {
         llamatch_pool_put(shape->small, lane->tags);
-    } else {
-        llamatch_queue_node_empty(&lane->queue, shape, lane->queue.head);
+    } else if (0 == queue->head->live) {
+        llamatch_queue_node_empty(queue, shape, queue->head);
     }
-    use_own(lane, shape);
+    if (0 == queue->count) {
+        use_own(lane, shape);
+    } else if (queue->count <= shape->sparse && queue->head == queue->tail) {
+        llamatch_lane_make_short(lane, shape);
+    } else {
+        llamatch_lane_open(lane, shape);
+    }
 }
 
 void llamatch_lane_make_short(llamatch_lane_t *lane, const llamatch_shape_t *shape)
@@ -162,6 +199,7 @@ void llamatch_lane_make_short(llamatch_lane_t *lane, const llamatch_shape_t *sha
     llamatch_queue_t *queue = &lane->queue;
 
     lane->live = (0 == queue->count) ? 0 : UINT64_MAX;
+    lane->tags = NULL;
     if (0 != shape->short_entries && queue->count <= shape->short_entries && NULL == queue->index
         && NULL != queue->head && queue->head == queue->tail) {
         lane->live = low_bits(llamatch_queue_pack(queue, shape));
@@ -189,6 +227,9 @@ size_t llamatch_lane_walk(llamatch_lane_t *lane, const llamatch_shape_t *shape,
 {
     size_t removed = 0;
 
+    if (llamatch_lane_is_open(lane)) {
+        llamatch_lane_close(lane, shape);
+    }
     if (!llamatch_lane_is_short(lane)) {
         return llamatch_queue_walk(&lane->queue, shape, visit, context);
     }
@@ -243,10 +284,42 @@ static int verify_short(const llamatch_lane_t *lane, const llamatch_shape_t *sha
     return 0;
 }
 
+/* I1 to I3 of an open lane: those of the queue as if it were long. */
+static int verify_open(const llamatch_lane_t *lane, const llamatch_shape_t *shape)
+{
+    llamatch_node_t *node = lane->queue.head;
+    llamatch_lane_t closed = *lane;
+    uint32_t word, end;
+    uint64_t bits;
+    int broken;
+
+    if (NULL == node || 0 == lane->live || NULL != lane->queue.index) {
+        return 21;
+    }
+    word = (uint32_t) (lane->tags - llamatch_node_tags(shape, node)) / 64;
+    if (word * 64 >= node->end || 0 != (node->bits[word] & lane->live)
+        || lane->tags != llamatch_node_tags(shape, node) + 64 * word
+        || lane->slots != llamatch_node_slots(shape, node) + 64 * word) {
+        return 22;
+    }
+    bits = node->bits[word];
+    end = node->end;
+    llamatch_lane_close(&closed, shape);
+    broken = llamatch_queue_verify(&closed.queue, shape);
+    node->bits[word] = bits;
+    node->end = end;
+    node->live = (uint16_t) (node->live - __builtin_popcountll(lane->live));
+    return broken;
+}
+
 int llamatch_lane_verify(const llamatch_lane_t *lane, const llamatch_shape_t *shape)
 {
-    int broken = llamatch_queue_verify(&lane->queue, shape);
+    int broken;
 
+    if (llamatch_lane_is_open(lane)) {
+        return verify_open(lane, shape);
+    }
+    broken = llamatch_queue_verify(&lane->queue, shape);
     if (0 != broken) {
         return broken;
     }

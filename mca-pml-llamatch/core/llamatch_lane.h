@@ -16,31 +16,36 @@
  * The first entry is the lowest bit, a new one comes behind the highest, and to take one clears its
  * bit. When there is no room behind the last one, the entries move to the start of the array if
  * they need no more than half of it. Otherwise they go to a larger array: from the lane's own to a
- * small one, and from there to that of a queue. With that full, too, the lane becomes long: its
- * queue (llamatch_queue.h) has the entries then, in the same array. When a queue is down to few
- * entries in one array, the lane is short again; when it is empty, it gives its array back. So up
- * to four entries, the usual case, are in the lane itself: no other memory. The first one is in the
- * first 64 bytes.
+ * small one, and from there to that of a queue (llamatch_queue.h). With that full, too, the lane
+ * becomes open: new entries go to the queue, and the first ones stay within reach, in one word as
+ * before. When these are taken, the next word of the queue follows. So a message that matches the
+ * first entry costs the same however long the lane is. For all else an open lane becomes long: the
+ * queue gets the first entries, too, where they are. It is open again when a queue without index is
+ * matched at its front for a whole array, and short when it is down to few entries in one array;
+ * when it is empty, it gives its array back. So up to four entries, the usual case, are in the lane
+ * itself: no other memory. The first one is in the first 64 bytes.
  *
  * What exists:
  *
- *     form       | room       | live                | queue
- *     -----------+------------+---------------------+-----------------------------------
- *     no array   | 0          | 0                   | no node
- *     own        | <= 4       | which entries       | no node; the array is part of the lane
- *     small      | <= 8       | which entries       | no node; the array is not a node
- *     short      | <= 64      | which entries       | one node, which is empty to the queue
- *     long       | 0          | all ones, or 0      | the entries, if any; may have an index
+ *     form       | room | tags  | live               | queue
+ *     -----------+------+-------+--------------------+-----------------------------------
+ *     no array   | 0    | none  | 0                  | no node
+ *     own        | <= 4 | there | which entries      | no node; the array is part of the lane
+ *     small      | <= 8 | there | which entries      | no node; the array is not a node
+ *     short      | <= 64| there | which entries      | one node, which is empty to the queue
+ *     open       | 0    | there | which of the first | all others; the first are in its first node
+ *     long       | 0    | none  | all ones, or 0     | the entries, if any; may have an index
  *
- * Only the engine of kind AUTO has own, small and short lanes (llamatch_shape_t::short_entries),
- * and with a heater no own ones: it heats the arena, and each first entry must come by
- * (own_entries).
+ * Only the engine of kind AUTO has own, small, short and open lanes
+ * (llamatch_shape_t::short_entries), and with a heater no own ones: it heats the arena, and each
+ * first entry must come by (own_entries).
  *
  * Invariants (llamatch_lane_verify returns 20 + the number of the first broken one, or the number
  * of the queue):
  *  I1 the form is one of those above; live has no bit at or beyond room.
- *  I2 own, small and short: tags and slots are those of the array, and numbers grow strictly.
- *  I3 the queue fulfils its own invariants.
+ *  I2 own, small and short: tags and slots are those of the array, and numbers grow strictly. Open:
+ *     they are a word of the first node, in which the queue does not have the same entries.
+ *  I3 the queue fulfils its own invariants; that of an open lane when it gets the first entries.
  */
 #ifndef LLAMATCH_LANE_H
 #define LLAMATCH_LANE_H
@@ -68,9 +73,9 @@
 
 typedef struct llamatch_lane {
     uint64_t live;          /**< 0: there are no entries; see above */
-    int32_t *tags;          /**< own, small and short: those of the array */
+    int32_t *tags;          /**< own, small, short and open: those of the array; else NULL */
     llamatch_slot_t *slots; /**< the same */
-    uint32_t room;          /**< the same: entries of the array that may be used */
+    uint32_t room;          /**< own, small and short: entries of the array that may be used */
     int32_t own_tags[LLAMATCH_OWN_ENTRIES];
     llamatch_slot_t own_slots[LLAMATCH_OWN_ENTRIES];
     llamatch_queue_t queue;
@@ -97,10 +102,21 @@ static inline bool llamatch_lane_is_short(const llamatch_lane_t *lane)
     return 0 != lane->room;
 }
 
+/** Are its first entries, if any, within reach? Own, small, short or open. */
+static inline bool llamatch_lane_has_front(const llamatch_lane_t *lane)
+{
+    return NULL != lane->tags;
+}
+
+static inline bool llamatch_lane_is_open(const llamatch_lane_t *lane)
+{
+    return llamatch_lane_has_front(lane) && !llamatch_lane_is_short(lane);
+}
+
 static inline uint32_t llamatch_lane_count(const llamatch_lane_t *lane)
 {
-    return llamatch_lane_is_short(lane) ? (uint32_t) __builtin_popcountll(lane->live)
-                                        : lane->queue.count;
+    return lane->queue.count
+           + (llamatch_lane_has_front(lane) ? (uint32_t) __builtin_popcountll(lane->live) : 0);
 }
 
 /** One past the last entry of a short lane. */
@@ -109,7 +125,7 @@ static inline uint32_t llamatch_lane_end(const llamatch_lane_t *lane)
     return (0 == lane->live) ? 0 : 64 - (uint32_t) __builtin_clzll(lane->live);
 }
 
-/** The first entry of a lane that has any and is short. */
+/** The first entry of a lane that has any within reach. */
 static inline uint32_t llamatch_lane_first(const llamatch_lane_t *lane)
 {
     return (uint32_t) __builtin_ctzll(lane->live);
@@ -203,8 +219,9 @@ static inline uint32_t llamatch_lane_find_any(const llamatch_lane_t *lane, uint6
     return LLAMATCH_SHORT_MAX;
 }
 
-/** Search a short lane for the first entry that the key accepts. @return LLAMATCH_SHORT_MAX: none
- */
+/** Search the entries within reach, of which there are some, for the first one that the key
+ * accepts.
+ * @return LLAMATCH_SHORT_MAX: none */
 static inline uint32_t llamatch_lane_find(const llamatch_lane_t *lane, llamatch_key_t key)
 {
     uint32_t first = llamatch_lane_first(lane);
@@ -229,18 +246,25 @@ static inline uint32_t llamatch_lane_depth(const llamatch_lane_t *lane, uint32_t
     return (uint32_t) __builtin_popcountll(lane->live & looked_at);
 }
 
-/** Give the array of a short lane without entries back: it has its own then. */
-void llamatch_lane_release(llamatch_lane_t *lane, const llamatch_shape_t *shape);
+/** No entry is within reach any more: the next ones of an open lane are, or the array goes back,
+ * and the lane has its own. */
+void llamatch_lane_advance(llamatch_lane_t *lane, const llamatch_shape_t *shape);
 
-/** Take an entry out of a short lane. */
+/** Take an entry that is within reach. */
 static inline void llamatch_lane_take(llamatch_lane_t *lane, const llamatch_shape_t *shape,
                                       uint32_t index)
 {
     lane->live &= ~((uint64_t) 1 << index);
     if (0 == lane->live && LLAMATCH_UNLIKELY(lane->tags != lane->own_tags)) {
-        llamatch_lane_release(lane, shape);
+        llamatch_lane_advance(lane, shape);
     }
 }
+
+/** Make an open lane long. */
+void llamatch_lane_close(llamatch_lane_t *lane, const llamatch_shape_t *shape);
+
+/** Make a long lane open, which has entries and no index. */
+void llamatch_lane_open(llamatch_lane_t *lane, const llamatch_shape_t *shape);
 
 /** llamatch_lane_changed for a lane that is empty or can be short again. */
 void llamatch_lane_make_short(llamatch_lane_t *lane, const llamatch_shape_t *shape);
@@ -254,7 +278,7 @@ static inline void llamatch_lane_changed(llamatch_lane_t *lane, const llamatch_s
     }
 }
 
-/** The entry of a short lane that has this item. @return LLAMATCH_SHORT_MAX: none has */
+/** The entry within reach that has this item. @return LLAMATCH_SHORT_MAX: none has */
 static inline uint32_t llamatch_lane_index_of(const llamatch_lane_t *lane, const void *item)
 {
     uint64_t live = lane->live;

@@ -262,7 +262,8 @@ static void test_cancel(void **state)
     }
 }
 
-/* Cancelled entries of an index are only marked; the end of the engine takes them along. */
+/* Cancelled entries of an index, but for the first of a tag, are only marked; the end of the engine
+ * takes them along. */
 static void test_end_with_cancelled(void **state)
 {
     fixture_t f;
@@ -270,12 +271,38 @@ static void test_end_with_cancelled(void **state)
     (void) state;
     begin(&f, 8, LLAMATCH_HASH, 8);
     for (int i = 0; i < 100; ++i) {
-        post(&f, 0, i, i);
+        post(&f, 0, i % 2, i);
     }
-    for (int i = 0; i < 100; i += 2) {
+    for (int i = 98; 0 <= i; i -= 2) {
         assert_int_equal(LLAMATCH_OK, cancel(&f, 0, i));
     }
-    assert_int_equal(50, llamatch_index_marked(f.peers[0].posted.queue.index));
+    assert_int_equal(49, llamatch_index_marked(f.peers[0].posted.queue.index));
+    end(&f);
+}
+
+/* Cancels in the order of the receives make an index as useless as matches in that order. */
+static void test_cancels_need_no_index(void **state)
+{
+    enum { BURST = 300 };
+    llamatch_stats_t posted, unexpected;
+    fixture_t f;
+
+    (void) state;
+    begin(&f, LLAMATCH_ENTRIES_DEFAULT, LLAMATCH_AUTO, LLAMATCH_INDEX_ABOVE);
+    for (int burst = 0; burst < 4; ++burst) {
+        for (int i = 0; i < BURST; ++i) {
+            post(&f, 0, i, i);
+        }
+        for (int i = 0; i < 100 && 0 == burst; ++i) {
+            assert_null(match(&f, 0, BURST));
+        }
+        for (int i = 0; i < BURST; ++i) {
+            assert_int_equal(LLAMATCH_OK, cancel(&f, 0, i));
+            assert_int_equal(0, llamatch_engine_verify(&f.engine));
+        }
+    }
+    llamatch_engine_stats(&f.engine, &posted, &unexpected);
+    assert_int_equal(1, posted.indexed);
     end(&f);
 }
 
@@ -700,6 +727,7 @@ int main(void)
         cmocka_unit_test(test_any_source_is_fair_between_tags),
         cmocka_unit_test(test_cancel),
         cmocka_unit_test(test_end_with_cancelled),
+        cmocka_unit_test(test_cancels_need_no_index),
         cmocka_unit_test(test_walk),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_no_memory_for_long),

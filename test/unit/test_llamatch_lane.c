@@ -37,6 +37,9 @@ static void test_short(void **state)
             assert_int_equal(0, llamatch_engine_verify(&f.engine));
         }
     }
+    /* One is left of the first array. */
+    assert_true(llamatch_lane_is_open(lane));
+    assert_ptr_equal(ITEM(40), receive(&f, 0, 100));
     assert_true(llamatch_lane_is_short(lane));
     while (0 < llamatch_lane_count(lane)) {
         assert_ptr_equal(ITEM(40), receive(&f, 0, LLAMATCH_ANY_TAG));
@@ -696,7 +699,17 @@ static void test_damage(void **state)
     for (int i = 20; i < 40; ++i) {
         post(&f, 0, 1, i);
     }
-    assert_false(llamatch_lane_is_short(lane));
+    assert_true(llamatch_lane_is_open(lane));
+    DAMAGE(lane->live, 1, 101);
+    DAMAGE(lane->live, 0, 21);
+    DAMAGE(lane->tags, lane->tags + 64, 22);
+    DAMAGE(lane->tags, lane->tags + 1, 22);
+    DAMAGE(lane->slots, lane->slots + 1, 22);
+    DAMAGE(lane->queue.head->bits[0], 2, 22);
+    DAMAGE(lane->queue.count, lane->queue.count + 1, 1);
+    DAMAGE(lane->slots[3].seq, lane->slots[4].seq, 5);
+    assert_null(match(&f, 0, 2));
+    assert_false(llamatch_lane_has_front(lane));
     DAMAGE(lane->live, 1, 21);
     DAMAGE(lane->live, 0, 21);
 #undef DAMAGE

@@ -327,9 +327,14 @@ static void check_comm(comm_t *c)
             (ANY == entry->source) ? &c->engine.wild : &c->peers[entry->source].posted;
         uint64_t place = things[entry->item].place;
 
-        if (llamatch_lane_is_short(lane)) {
-            assert_true(LLAMATCH_SHORT_MAX != llamatch_lane_index_of(lane, ITEM(entry->item)));
+        if (llamatch_lane_has_front(lane)
+            && LLAMATCH_SHORT_MAX != llamatch_lane_index_of(lane, ITEM(entry->item))) {
+            assert_true(llamatch_lane_is_short(lane)
+                        || place
+                               == (uintptr_t) llamatch_node_tags(&c->engine.posted_shape,
+                                                                 lane->queue.head));
         } else {
+            assert_false(llamatch_lane_is_short(lane));
             assert_non_null(
                 llamatch_lane_find_item(&c->engine.posted_shape, place, ITEM(entry->item)).node);
         }
