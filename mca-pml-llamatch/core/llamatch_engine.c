@@ -1016,7 +1016,7 @@ static int verify_lane(const llamatch_engine_t *engine, const llamatch_lane_t *l
 {
     const llamatch_node_t *node = lane->queue.tail;
     const llamatch_slot_t *slots = lane->slots;
-    uint32_t end = llamatch_lane_end(lane);
+    uint32_t end = lane->end;
     int broken = llamatch_lane_verify(lane, shape);
 
     if (0 == broken && NULL != lane->queue.index) {

@@ -304,12 +304,13 @@ static inline int llamatch_engine_post(llamatch_engine_t *engine, llamatch_peer_
                                        int32_t tag, void *item, uint64_t *place)
 {
     llamatch_lane_t *lane = (NULL != peer) ? &peer->posted : &engine->wild;
+    uint64_t seq = engine->next_post;
 
-    if (LLAMATCH_UNLIKELY(!llamatch_lane_push(lane, tag, engine->next_post, item))) {
+    if (LLAMATCH_UNLIKELY(!llamatch_lane_push(lane, tag, seq, item))) {
         return llamatch_engine_post_slow(engine, peer, tag, item, place);
     }
     *place = (uintptr_t) lane->tags;
-    ++engine->next_post;
+    engine->next_post = seq + 1;
     llamatch_lengthen(&engine->num_posted, &engine->most_posted);
     return LLAMATCH_OK;
 }
@@ -363,9 +364,9 @@ static inline int llamatch_engine_arrive(llamatch_engine_t *engine, llamatch_pee
 {
     llamatch_lane_t *lane = &peer->unexpected;
     bool is_first = 0 == lane->live;
+    uint64_t seq = engine->next_arrival;
 
-    if (LLAMATCH_UNLIKELY(LLAMATCH_ANY_TAG == tag
-                          || !llamatch_lane_push(lane, tag, engine->next_arrival, item))) {
+    if (LLAMATCH_UNLIKELY(LLAMATCH_ANY_TAG == tag || !llamatch_lane_push(lane, tag, seq, item))) {
         return llamatch_engine_arrive_slow(engine, peer, tag, item);
     }
     /* The first message of a peer goes to the ring's end, where it is if the ring is just this one.
@@ -373,7 +374,7 @@ static inline int llamatch_engine_arrive(llamatch_engine_t *engine, llamatch_pee
     if (LLAMATCH_UNLIKELY(is_first && peer != peer->ring_next)) {
         llamatch_engine_enter_ring(engine, peer);
     }
-    ++engine->next_arrival;
+    engine->next_arrival = seq + 1;
     llamatch_lengthen(&engine->num_unexpected, &engine->most_unexpected);
     return LLAMATCH_OK;
 }

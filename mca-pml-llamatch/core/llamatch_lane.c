@@ -40,6 +40,7 @@ static void use_own(llamatch_lane_t *lane, const llamatch_shape_t *shape)
 {
     lane->tags = lane->own_tags;
     lane->slots = lane->own_slots;
+    lane->end = 0;
     lane->room = shape->own_entries;
 }
 
@@ -55,36 +56,38 @@ static void pack(llamatch_lane_t *lane, const int32_t *tags, const llamatch_slot
         lane->slots[count] = slots[index];
     }
     lane->live = low_bits(count);
+    lane->end = count;
 }
 
-/* Exchange what a lane has for a small array, or that of a queue. Returns false when there is no
- * memory. */
+/* Exchange what a lane has for a small array, or that of a queue. One of these that is at hand is
+ * as good as a small one. Returns false when there is no memory. */
 static bool enlarge(llamatch_lane_t *lane, const llamatch_shape_t *shape)
 {
     const llamatch_slot_t *slots = lane->slots;
     int32_t *tags = lane->tags;
     bool was_small = is_small(lane);
+    bool is_node = was_small || NULL == shape->small || lane->end >= shape->short_entries;
+    void *array = llamatch_pool_get_at_hand(shape->nodes);
 
-    if (!was_small && NULL != shape->small && llamatch_lane_count(lane) < shape->short_entries) {
-        llamatch_small_t *array = llamatch_pool_get(shape->small);
-
-        if (NULL == array) {
-            return false;
-        }
-        memset(array->tags, 0, sizeof(array->tags)); /* four are compared together */
-        lane->tags = array->tags;
-        lane->slots = array->slots;
-        lane->room = smaller(LLAMATCH_SMALL_ENTRIES, shape->short_entries);
+    if (NULL == array) {
+        array = llamatch_pool_get(is_node ? shape->nodes : shape->small);
     } else {
-        if (NULL == llamatch_queue_grow(&lane->queue, shape)) {
-            return false;
-        }
+        is_node = true;
+    }
+    if (NULL == array) {
+        return false;
+    }
+    if (is_node) {
+        llamatch_queue_link(&lane->queue, shape, array);
         use_node(lane, shape);
+    } else {
+        lane->tags = ((llamatch_small_t *) array)->tags;
+        lane->slots = ((llamatch_small_t *) array)->slots;
+        lane->room = smaller(LLAMATCH_SMALL_ENTRIES, shape->short_entries);
     }
     pack(lane, tags, slots);
     /* Only in the arrays of a queue is anything found by its place. */
-    for (uint32_t i = 0;
-         NULL != lane->queue.head && NULL != shape->moved && i < llamatch_lane_end(lane); ++i) {
+    for (uint32_t i = 0; is_node && NULL != shape->moved && i < lane->end; ++i) {
         shape->moved(lane->slots[i].item, (uintptr_t) lane->tags);
     }
     if (was_small) {
@@ -98,7 +101,7 @@ static void open_short(llamatch_lane_t *lane)
 {
     llamatch_node_t *node = lane->queue.head;
 
-    node->end = llamatch_lane_end(lane);
+    node->end = lane->end;
     node->first_seq = llamatch_lane_first_seq(lane);
     lane->room = 0;
 }
@@ -144,11 +147,10 @@ static bool make_room(llamatch_lane_t *lane, const llamatch_shape_t *shape)
     } else if (llamatch_lane_count(lane) <= lane->room / 2) {
         pack(lane, lane->tags, lane->slots);
     }
-    if (llamatch_lane_end(lane) >= lane->room && NULL == lane->queue.head
-        && !enlarge(lane, shape)) {
+    if (lane->end >= lane->room && NULL == lane->queue.head && !enlarge(lane, shape)) {
         return false;
     }
-    if (llamatch_lane_end(lane) >= lane->room) {
+    if (lane->end >= lane->room) {
         open_short(lane);
     }
     return true;
@@ -202,7 +204,8 @@ void llamatch_lane_make_short(llamatch_lane_t *lane, const llamatch_shape_t *sha
     lane->tags = NULL;
     if (0 != shape->short_entries && queue->count <= shape->short_entries && NULL == queue->index
         && NULL != queue->head && queue->head == queue->tail) {
-        lane->live = low_bits(llamatch_queue_pack(queue, shape));
+        lane->end = llamatch_queue_pack(queue, shape);
+        lane->live = low_bits(lane->end);
         use_node(lane, shape);
     }
 }
@@ -259,7 +262,8 @@ static int verify_short(const llamatch_lane_t *lane, const llamatch_shape_t *sha
     const llamatch_node_t *node = lane->queue.head;
     uint64_t newest = 0;
 
-    if (lane->room > shape->short_entries || llamatch_lane_end(lane) > lane->room
+    if (lane->room > shape->short_entries || lane->end > lane->room
+        || 0 != (lane->live & ~low_bits(lane->end)) || (0 == lane->live && 0 != lane->end)
         || 0 != lane->queue.count || NULL != lane->queue.index || node != lane->queue.tail
         || (NULL == node && LLAMATCH_SMALL_ENTRIES < lane->room)) {
         return 21;

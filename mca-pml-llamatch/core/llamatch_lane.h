@@ -10,11 +10,11 @@
  * What most programs have most of the time is no, one or a few entries, and that must cost no more
  * than a list. A short lane has one array, and a word that says which of its entries are there:
  *
- *     lane     live 1011000..., room 8
+ *     lane     live 1011000..., end 4, room 8
  *     array    | tag 0 ... tag 7 | number and item 0 ... 7 |
  *
- * The first entry is the lowest bit, a new one comes behind the highest, and to take one clears its
- * bit. When there is no room behind the last one, the entries move to the start of the array if
+ * The first entry is the lowest bit, a new one comes to the end, and to take one clears its bit.
+ * When there is no room behind the last one, the entries move to the start of the array if
  * they need no more than half of it. Otherwise they go to a larger array: from the lane's own to a
  * small one, and from there to that of a queue (llamatch_queue.h). With that full, too, the lane
  * becomes open: new entries go to the queue, and the first ones stay within reach, in one word as
@@ -42,7 +42,8 @@
  *
  * Invariants (llamatch_lane_verify returns 20 + the number of the first broken one, or the number
  * of the queue):
- *  I1 the form is one of those above; live has no bit at or beyond room.
+ *  I1 the form is one of those above; own, small and short: live has no bit at or beyond end, which
+ *     is 0 when there are no entries, and room at most.
  *  I2 own, small and short: tags and slots are those of the array, and numbers grow strictly. Open:
  *     they are a word of the first node, in which the queue does not have the same entries.
  *  I3 the queue fulfils its own invariants; that of an open lane when it gets the first entries.
@@ -75,7 +76,8 @@ typedef struct llamatch_lane {
     uint64_t live;          /**< 0: there are no entries; see above */
     int32_t *tags;          /**< own, small, short and open: those of the array; else NULL */
     llamatch_slot_t *slots; /**< the same */
-    uint32_t room;          /**< own, small and short: entries of the array that may be used */
+    uint32_t end;           /**< own, small and short: where the next entry comes */
+    uint32_t room;          /**< the same: entries of the array that may be used */
     int32_t own_tags[LLAMATCH_OWN_ENTRIES];
     llamatch_slot_t own_slots[LLAMATCH_OWN_ENTRIES];
     llamatch_queue_t queue;
@@ -92,6 +94,7 @@ static inline void llamatch_lane_init(llamatch_lane_t *lane)
     lane->live = 0;
     lane->tags = NULL;
     lane->slots = NULL;
+    lane->end = 0;
     lane->room = 0;
     llamatch_queue_init(&lane->queue);
 }
@@ -119,12 +122,6 @@ static inline uint32_t llamatch_lane_count(const llamatch_lane_t *lane)
            + (llamatch_lane_has_front(lane) ? (uint32_t) __builtin_popcountll(lane->live) : 0);
 }
 
-/** One past the last entry of a short lane. */
-static inline uint32_t llamatch_lane_end(const llamatch_lane_t *lane)
-{
-    return (0 == lane->live) ? 0 : 64 - (uint32_t) __builtin_clzll(lane->live);
-}
-
 /** The first entry of a lane that has any within reach. */
 static inline uint32_t llamatch_lane_first(const llamatch_lane_t *lane)
 {
@@ -139,15 +136,15 @@ static inline uint64_t llamatch_lane_first_seq(const llamatch_lane_t *lane)
 /** Append to a lane that is short and has room. @return whether it is and has */
 static inline bool llamatch_lane_push(llamatch_lane_t *lane, int32_t tag, uint64_t seq, void *item)
 {
-    uint32_t end = llamatch_lane_end(lane);
+    size_t end = lane->end;
 
     if (LLAMATCH_UNLIKELY(end >= lane->room)) { /* also every long one */
         return false;
     }
+    lane->end = (uint32_t) end + 1;
     lane->live |= (uint64_t) 1 << end;
     lane->tags[end] = tag;
-    lane->slots[end].seq = seq;
-    lane->slots[end].item = item;
+    lane->slots[end] = (llamatch_slot_t){seq, item};
     return true;
 }
 
@@ -255,8 +252,11 @@ static inline void llamatch_lane_take(llamatch_lane_t *lane, const llamatch_shap
                                       uint32_t index)
 {
     lane->live &= ~((uint64_t) 1 << index);
-    if (0 == lane->live && LLAMATCH_UNLIKELY(lane->tags != lane->own_tags)) {
-        llamatch_lane_advance(lane, shape);
+    if (0 == lane->live) {
+        lane->end = 0;
+        if (LLAMATCH_UNLIKELY(lane->tags != lane->own_tags)) {
+            llamatch_lane_advance(lane, shape);
+        }
     }
 }
 

@@ -495,10 +495,8 @@ static void block_give_back(llamatch_pool_class_t *c, const void *node)
 /* No node is at hand any more. */
 static void put_away(llamatch_pool_class_t *c)
 {
-    if (NULL != c->at_hand) {
-        block_give_back(c, c->at_hand);
-        c->at_hand = NULL;
-        c->last = NULL;
+    while (0 < c->num_at_hand) {
+        block_give_back(c, c->at_hand[--c->num_at_hand]);
     }
 }
 
@@ -535,28 +533,39 @@ static llamatch_pool_block_t *block_with_room(llamatch_pool_class_t *c)
     return block;
 }
 
-void *llamatch_pool_get(llamatch_pool_class_t *c)
+static void *get(llamatch_pool_class_t *c, bool at_hand)
 {
     llamatch_pool_t *pool = c->pool;
     bool locked = lock(pool);
-    void *node = c->at_hand;
+    void *node = NULL;
 
-    if (NULL == node) {
+    if (0 < c->num_at_hand) {
+        node = c->at_hand[--c->num_at_hand];
+    } else if (!at_hand) {
         llamatch_pool_block_t *block = block_with_room(c);
 
         if (NULL != block) {
             node = node_at(block, c, block_take(block));
             block_use(c, block, block->used + 1);
-            c->last = node;
+            c->last = block;
         }
     }
     if (NULL != node) {
-        c->at_hand = NULL;
         add(&pool->used_bytes, c->node_bytes);
         ASAN_UNPOISON_MEMORY_REGION(node, c->node_bytes);
     }
     unlock(pool, locked);
     return node;
+}
+
+void *llamatch_pool_get(llamatch_pool_class_t *c)
+{
+    return get(c, false);
+}
+
+void *llamatch_pool_get_at_hand(llamatch_pool_class_t *c)
+{
+    return get(c, true);
 }
 
 void llamatch_pool_put(llamatch_pool_class_t *c, void *node)
@@ -574,12 +583,11 @@ void llamatch_pool_put(llamatch_pool_class_t *c, void *node)
     is_over = pool->returned >= LLAMATCH_POOL_ROUND
               && (load(&pool->used_bytes) <= LLAMATCH_POOL_BLOCK
                   || pool->returned / LLAMATCH_POOL_CHURN >= pool->peaks[0]);
-    if (node == c->last && !is_over && load(&pool->bytes) <= pool->keep && 0 == pool->pins) {
-        c->at_hand = node;
+    if (block_of(node) == c->last && c->num_at_hand < LLAMATCH_POOL_AT_HAND && !is_over
+        && load(&pool->bytes) <= pool->keep && 0 == pool->pins) {
+        c->at_hand[c->num_at_hand++] = node;
     } else {
-        put_away(c);
         block_give_back(c, node);
-        c->last = NULL;
         if (is_over) {
             put_all_away(pool);
             end_round(pool);
@@ -717,18 +725,18 @@ static bool lists_are_right(llamatch_pool_t *pool, size_t num_listed)
     return right && listed == num_listed;
 }
 
-/* I6, and its bytes */
-static bool is_at_hand(const llamatch_pool_class_t *c, size_t *bytes)
+/* I6 */
+static bool at_hand_is_right(const llamatch_pool_class_t *c)
 {
-    uint32_t i;
+    bool right = true;
 
-    if (NULL == c->at_hand) {
-        return true;
+    for (uint32_t i = 0; i < c->num_at_hand; ++i) {
+        uint32_t bit = index_of(c, c->at_hand[i]);
+
+        right = right && block_of(c->at_hand[i]) == c->last && class_of(c->last) == c
+                && 0 != (word_of(c->last, bit / WORD_BITS) >> bit % WORD_BITS & 1);
     }
-    i = index_of(c, c->at_hand);
-    *bytes += c->node_bytes;
-    return c->at_hand == c->last && class_of(block_of(c->at_hand)) == c
-           && 0 != (word_of(block_of(c->at_hand), i / WORD_BITS) >> i % WORD_BITS & 1);
+    return right;
 }
 
 static int verify(llamatch_pool_t *pool)
@@ -737,9 +745,10 @@ static int verify(llamatch_pool_t *pool)
     size_t bytes = 0, used_bytes = 0, empty_bytes = 0, num_listed = 0, at_hand = 0;
 
     for (uint32_t i = 0; i < pool->num_classes; ++i) {
-        if (!is_at_hand(&pool->classes[i], &at_hand)) {
+        if (!at_hand_is_right(&pool->classes[i])) {
             return 6;
         }
+        at_hand += pool->classes[i].num_at_hand * pool->classes[i].node_bytes;
     }
 
     for (block = first_of(pool, memory_order_relaxed); NULL != block;

@@ -22,9 +22,10 @@
  * A node is taken from one of the fullest blocks of its class that have room, the lowest one first,
  * so that a draining arena empties whole blocks. An empty block serves any class of its size.
  *
- * The node of a class that was taken last and is given back first stays at hand: a get would find
- * the same one again, and a queue that gains and loses its array with each burst need not search.
- * It is put away before anybody could see a difference.
+ * Some nodes that are given back to the block from which the last one was taken stay at hand:
+ * queues that gain and lose their arrays with each burst need not search. They are put away before
+ * anybody could see a difference: when an empty block is wanted, a round ends, or a heater is
+ * there.
  *
  * How much stays mapped. Mapping a block costs some 8 us, a get and a put 10 ns, so what a program
  * needs again and again must stay, and what it needed once must go. A round ends when the arena is
@@ -51,7 +52,7 @@
  *     is full, in none; next and prev of these lists mirror each other.
  *  I4 the counts of the pool are the sums over all blocks; used_bytes without the nodes at hand.
  *  I5 keep is what the peaks say.
- *  I6 a node at hand was its class's last one, and is in use to its block.
+ *  I6 a node at hand is in use to its block, which is the last one.
  */
 #ifndef LLAMATCH_POOL_H
 #define LLAMATCH_POOL_H
@@ -80,6 +81,9 @@
 /** Bytes that stay mapped in any case: a block for each size that a process commonly uses. */
 #define LLAMATCH_POOL_FLOOR (4 * LLAMATCH_POOL_BLOCK)
 
+/** Nodes of a class that stay at hand. */
+#define LLAMATCH_POOL_AT_HAND 4
+
 /** Lists of blocks with room of a class, by how full they are. */
 #define LLAMATCH_POOL_BINS 4
 
@@ -94,8 +98,9 @@ typedef struct llamatch_pool_class {
     uint32_t capacity;   /**< nodes of a block */
     uint32_t reciprocal; /**< of the lines of a node, times 2^16 */
     uint32_t per_bin;    /**< bins per node in use, times 2^20 */
-    void *last;          /**< node that was taken last, if none was given back since */
-    void *at_hand;       /**< the same after it was given back: is still in use to its block */
+    uint32_t num_at_hand;
+    struct llamatch_pool_block *last;     /**< from which a node was taken last */
+    void *at_hand[LLAMATCH_POOL_AT_HAND]; /**< of that block, which knows them as in use */
     struct llamatch_pool_block *bins[LLAMATCH_POOL_BINS];
 } llamatch_pool_class_t;
 
@@ -128,6 +133,9 @@ llamatch_pool_class_t *llamatch_pool_class(llamatch_pool_t *pool, size_t node_by
 
 /** Take a node: line-aligned, contents undefined. @return NULL when there is no memory */
 void *llamatch_pool_get(llamatch_pool_class_t *c);
+
+/** The same, but only if one is at hand. */
+void *llamatch_pool_get_at_hand(llamatch_pool_class_t *c);
 
 /** Give a node of this class back. NULL is no error. */
 void llamatch_pool_put(llamatch_pool_class_t *c, void *node);

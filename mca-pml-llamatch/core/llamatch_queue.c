@@ -83,13 +83,17 @@ llamatch_node_t *llamatch_queue_grow(llamatch_queue_t *queue, const llamatch_sha
 {
     llamatch_node_t *node = llamatch_pool_get(shape->nodes);
 
-    if (NULL == node) {
-        return NULL;
+    if (NULL != node) {
+        llamatch_queue_link(queue, shape, node);
     }
-    /* A search reads whole blocks of tags, also what is behind a few, and leaves out by the bits.
-     */
-    memset(node, 0,
-           shape->tags_offset + round_up(shape->entries, LLAMATCH_BLOCK) * sizeof(int32_t));
+    return node;
+}
+
+void llamatch_queue_link(llamatch_queue_t *queue, const llamatch_shape_t *shape,
+                         llamatch_node_t *node)
+{
+    /* Not the tags: a search reads whole blocks of them, and leaves out by the bits. */
+    memset(node, 0, shape->tags_offset);
     node->prev = queue->tail;
     if (NULL == queue->tail) {
         queue->head = node;
@@ -100,7 +104,6 @@ llamatch_node_t *llamatch_queue_grow(llamatch_queue_t *queue, const llamatch_sha
     if (NULL != queue->index) {
         ++queue->index->queue_nodes;
     }
-    return node;
 }
 
 static void unlink_node(llamatch_queue_t *queue, const llamatch_shape_t *shape,

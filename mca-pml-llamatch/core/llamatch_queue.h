@@ -209,6 +209,10 @@ void llamatch_queue_clear(llamatch_queue_t *queue, const llamatch_shape_t *shape
 /** Append an empty node to the queue. @return the node, or NULL when there is no memory */
 llamatch_node_t *llamatch_queue_grow(llamatch_queue_t *queue, const llamatch_shape_t *shape);
 
+/** The same with a node of the pool that one has already. */
+void llamatch_queue_link(llamatch_queue_t *queue, const llamatch_shape_t *shape,
+                         llamatch_node_t *node);
+
 /** Mend a queue after the last live entry of a node, or one of few, was removed. */
 void llamatch_queue_node_empty(llamatch_queue_t *queue, const llamatch_shape_t *shape,
                                llamatch_node_t *node);
