@@ -35,10 +35,10 @@ static void use_node(llamatch_lane_t *lane, const llamatch_shape_t *shape)
     lane->room = shape->short_entries;
 }
 
-/* Use a lane's own array, if it may have one. */
+/* Use a lane's own array, if it may have one; else it has none. */
 static void use_own(llamatch_lane_t *lane, const llamatch_shape_t *shape)
 {
-    lane->tags = lane->own_tags;
+    lane->tags = (0 != shape->own_entries) ? lane->own_tags : NULL;
     lane->slots = lane->own_slots;
     lane->end = 0;
     lane->room = shape->own_entries;

@@ -377,6 +377,7 @@ static void step(world_t *w, comm_t *c)
 /* One pool, three communicators with other kinds, entries and searches. */
 static void world_begin(world_t *w, uint64_t seed, uint32_t variant)
 {
+    static llamatch_hot_t hot; /* of a heater: first entries need an array then */
     const llamatch_simd_path_t *paths;
     size_t num_paths = llamatch_simd_paths(&paths);
 
@@ -394,6 +395,7 @@ static void world_begin(world_t *w, uint64_t seed, uint32_t variant)
         config.find = paths[v / 36 % num_paths].find;
         config.moved = thing_moved;
         config.index_above = (uint32_t[]){8, 64, LLAMATCH_INDEX_ABOVE, 8}[v % 4];
+        config.hot = (0 == (variant + n) % 3) ? &hot : NULL;
         assert_int_equal(LLAMATCH_OK, llamatch_engine_init(&c->engine, &config));
         c->entries = config.entries;
         c->kind = config.kind;
