@@ -37,6 +37,7 @@ void osc_cached_duel_create(osc_cached_duel_t *duel)
     duel->ghosts = NULL;
     duel->num_ghosts = 0;
     duel->shift = OSC_CACHED_DUEL_SHIFT_MIN;
+    duel->remembers = false;
 }
 
 void osc_cached_duel_destroy(osc_cached_duel_t *duel, const osc_cached_alloc_t *alloc)
@@ -44,6 +45,7 @@ void osc_cached_duel_destroy(osc_cached_duel_t *duel, const osc_cached_alloc_t *
     alloc->free(alloc->context, duel->ghosts, duel->num_ghosts * sizeof(*duel->ghosts));
     duel->ghosts = NULL;
     duel->num_ghosts = 0;
+    duel->remembers = false;
 }
 
 void osc_cached_duel_resize(osc_cached_duel_t *duel, uint32_t num_ghosts,
@@ -70,7 +72,7 @@ void osc_cached_duel_follow(osc_cached_duel_t *duel, uint32_t entries, uint32_t 
            && OSC_CACHED_DUEL_SHIFT_MIN < duel->shift) {
         --duel->shift;
     }
-    if (before == duel->shift) {
+    if (before == duel->shift || !duel->remembers) {
         return;
     }
     /* the same ages in other units */
@@ -94,13 +96,14 @@ void osc_cached_duel_remember(osc_cached_duel_t *duel, uint64_t hash, uint32_t c
         ghost->tag = (uint32_t) hash;
         ghost->count = (uint16_t) count;
         ghost->time = time_of(duel, last);
+        duel->remembers = true;
     }
 }
 
 void osc_cached_duel_recall(const osc_cached_duel_t *duel, uint64_t hash, uint32_t now,
                             uint32_t *count, uint32_t *gap)
 {
-    const osc_cached_ghost_t *ghost = (0 < duel->num_ghosts) ? ghost_of(duel, hash) : NULL;
+    const osc_cached_ghost_t *ghost = duel->remembers ? ghost_of(duel, hash) : NULL;
 
     *count = OSC_CACHED_DUEL_GET;
     *gap = (UINT32_C(1) << duel->shift) / 4;

@@ -39,6 +39,7 @@
 #include "osc_cached_alloc.h"
 #include "osc_cached_storage.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
@@ -62,6 +63,7 @@ typedef struct {
     osc_cached_ghost_t *ghosts;
     uint32_t num_ghosts; /**< 0: nothing is remembered */
     uint32_t shift;      /**< P = 1 << shift */
+    bool remembers;      /**< some ghost was written: else none need be looked at */
 } osc_cached_duel_t;
 
 /** osc_cached_duel_decay when d is P or more. */

@@ -40,7 +40,7 @@ static void test_decay(void **state)
 
     (void) state;
     for (int i = 0; i < 200000; ++i) {
-        osc_cached_duel_t duel = {NULL, 0, 6 + random_below(&seed, 25)};
+        osc_cached_duel_t duel = {.shift = 6 + random_below(&seed, 25)};
         uint32_t count = random_below(&seed, MOST + 1);
         uint32_t d = random_below(&seed, UINT32_C(1) << (duel.shift < 26 ? duel.shift + 5 : 31));
         osc_cached_entry_t entry = {.last = random_below(&seed, UINT32_MAX)};
