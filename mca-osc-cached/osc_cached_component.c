@@ -237,6 +237,7 @@ static osc_cached_config_t make_config(const ompi_win_t *win)
     osc_cached_config_t config = {
         .entries = (uint32_t) numbers->entries,
         .memory = (uint64_t) numbers->window_memory,
+        .gradual = true,
         .max_entry = (uint64_t) numbers->max_entry,
         .evictions = (uint32_t) numbers->evictions,
         .sample = (uint32_t) numbers->sample,

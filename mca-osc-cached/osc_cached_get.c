@@ -422,7 +422,10 @@ static bool is_open(ompi_osc_cached_window_t *window)
         return false;
     }
     ompi_osc_cached_window_update(window);
-    ompi_osc_cached_info_tell(window);
+    if (osc_cached_cache_memory(&window->cache) != window->cache.config.memory
+        || osc_cached_cache_slots(&window->cache) != window->cache.config.entries) {
+        ompi_osc_cached_info_tell(window); /* less, or more, than was asked for */
+    }
     return true;
 }
 

@@ -127,14 +127,11 @@ void ompi_osc_cached_info_tell(ompi_osc_cached_window_t *window)
 
     tell(window, "ompi_osc_cached_mode", ompi_osc_cached_modes[window->mode].string);
     tell(window, "CLAMPI_MODE", clampi_modes[window->mode].string);
-    ompi_osc_cached_write_number((double) (cache->open
-                                               ? osc_cached_storage_capacity(&cache->storage)
-                                               : cache->config.memory),
-                                 OSC_CACHED_UNIT_BYTES, text, sizeof(text));
+    ompi_osc_cached_write_number((double) osc_cached_cache_memory(cache), OSC_CACHED_UNIT_BYTES,
+                                 text, sizeof(text));
     tell(window, "ompi_osc_cached_memory", text);
-    ompi_osc_cached_write_number(cache->open ? osc_cached_index_num_slots(&cache->index)
-                                             : cache->config.entries,
-                                 OSC_CACHED_UNIT_COUNT, text, sizeof(text));
+    ompi_osc_cached_write_number(osc_cached_cache_slots(cache), OSC_CACHED_UNIT_COUNT, text,
+                                 sizeof(text));
     tell(window, "ompi_osc_cached_entries", text);
     ompi_osc_cached_write_number(cache->config.sample, OSC_CACHED_UNIT_COUNT, text, sizeof(text));
     tell(window, "ompi_osc_cached_sample", text);
@@ -279,8 +276,7 @@ static INFO_CONST char *memory_changed(opal_infosubscriber_t *object, INFO_CONST
     if (given && window->cacheable) {
         (void) osc_cached_cache_resize_storage(&window->cache, (uint64_t) bytes);
     }
-    bytes = (double) (cache->open ? osc_cached_storage_capacity(&cache->storage)
-                                  : cache->config.memory);
+    bytes = (double) osc_cached_cache_memory(cache);
     ompi_osc_cached_window_unlock(window);
     return number_text(bytes);
 }
@@ -303,8 +299,7 @@ static INFO_CONST char *entries_changed(opal_infosubscriber_t *object, INFO_CONS
     if (given && window->cacheable) {
         (void) osc_cached_cache_resize_index(&window->cache, (uint32_t) entries);
     }
-    entries =
-        (double) (cache->open ? osc_cached_index_num_slots(&cache->index) : cache->config.entries);
+    entries = (double) osc_cached_cache_slots(cache);
     ompi_osc_cached_window_unlock(window);
     return number_text(entries);
 }

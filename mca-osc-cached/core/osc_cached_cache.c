@@ -518,6 +518,7 @@ osc_cached_access_t osc_cached_cache_insert(osc_cached_cache_t *cache, osc_cache
         sweep(cache);
     }
     osc_cached_cache_look(cache);
+    osc_cached_cache_grow(cache, bytes);
     osc_cached_duel_follow(&cache->duel, cache->index.count, (uint32_t) cache->gets);
     access = insert(cache, target, key, hash, buffer, bytes, stamp, sequence, record);
     ++cache->interval.access[access];
@@ -568,9 +569,11 @@ bool osc_cached_cache_extend(osc_cached_cache_t *cache, osc_cached_target_t *tar
                              osc_cached_key_t key, uint64_t hash, size_t from, size_t bytes,
                              const osc_cached_buffer_t *buffer, uint64_t stamp, uint64_t sequence)
 {
-    osc_cached_entry_t *entry = osc_cached_cache_find(cache, target, key, hash);
+    osc_cached_entry_t *entry;
     osc_cached_record_t *record;
 
+    osc_cached_cache_grow(cache, bytes);
+    entry = osc_cached_cache_find(cache, target, key, hash);
     if (NULL == entry || stamp != entry->stamp || OSC_CACHED_ENTRY_CACHED != entry->state
         || 0 < entry->pins || entry->bytes < from || bytes <= entry->bytes
         || cache->max_bytes < bytes) {

@@ -110,6 +110,9 @@ typedef struct {
 typedef struct {
     uint32_t entries; /**< slots of the index at the start */
     uint64_t memory;  /**< bytes of storage at the start */
+    /** begin with less, and take the rest in steps when it is needed: most windows of a program
+     * that makes many are small, and memory that was never used costs a page fault each 4 KiB */
+    bool gradual;
     /** bytes of the largest entry; 0: a quarter of the storage, or an eighth of what it may become
      */
     uint64_t max_entry;
@@ -162,6 +165,8 @@ typedef struct {
     uint32_t last_records;  /**< that were needed when the array was given back */
     uint64_t max_bytes;     /**< of an entry */
     uint64_t least_memory;  /**< bytes of storage at the start: it does not shrink below */
+    uint32_t later_slots;   /**< gradual: that the index takes when it needs them; 0: it has all */
+    uint64_t later_memory;  /**< bytes of storage, the same */
     uint64_t distance;      /**< gets from the one before of the same data to the last hit */
     uint32_t sweep;         /**< next entry to look at for being dead */
     uint32_t sweep_left;    /**< entries still to look at */
@@ -200,7 +205,8 @@ int osc_cached_cache_create(osc_cached_cache_t *cache, const osc_cached_config_t
 /** Ends all records without a copy. */
 void osc_cached_cache_destroy(osc_cached_cache_t *cache);
 
-/** Make index and storage now. Smaller ones when the budget does not allow those asked for. */
+/** Make index and storage now. Smaller ones when the budget does not allow those asked for; gradual
+ * ones become smaller than asked for when they cannot grow, which counts as a change of sizes. */
 int osc_cached_cache_open(osc_cached_cache_t *cache);
 
 /** The stamp of a get that is about to be issued. */
@@ -428,6 +434,10 @@ osc_cached_buffer_t osc_cached_cache_withdraw(osc_cached_cache_t *cache,
  */
 int osc_cached_cache_resize_index(osc_cached_cache_t *cache, uint32_t entries);
 int osc_cached_cache_resize_storage(osc_cached_cache_t *cache, uint64_t memory);
+
+/** Slots of the index and bytes of storage that the cache has, or takes when it needs them. */
+uint32_t osc_cached_cache_slots(const osc_cached_cache_t *cache);
+uint64_t osc_cached_cache_memory(const osc_cached_cache_t *cache);
 
 /** Another scheme, from now on. */
 void osc_cached_cache_set_scheme(osc_cached_cache_t *cache, osc_cached_scheme_t scheme);

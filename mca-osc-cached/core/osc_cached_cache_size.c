@@ -10,8 +10,11 @@
 #include "osc_cached_cache_internal.h"
 
 enum {
-    ENTRIES_MIN = 16, /* when the budget is short */
-    MEMORY_MIN = 4096 /* bytes, the same */
+    ENTRIES_MIN = 16,       /* when the budget is short */
+    MEMORY_MIN = 4096,      /* bytes, the same */
+    FIRST_ENTRIES = 64,     /* of a gradual cache: with the storage about 16 KiB, */
+    FIRST_MEMORY = 8 << 10, /* which the C library has at hand */
+    GROWTH = 4              /* factor of its steps */
 };
 
 /* Budget */
@@ -94,9 +97,27 @@ bool osc_cached_cache_has_room(const osc_cached_cache_t *cache, uint64_t gets)
     return gets <= room / (mean + OSC_CACHED_STORAGE_UNIT + index_cost(8) / 8);
 }
 
+uint32_t osc_cached_cache_slots(const osc_cached_cache_t *cache)
+{
+    if (!cache->open) {
+        return slots_for(cache->config.entries);
+    }
+    return (0 < cache->later_slots) ? cache->later_slots
+                                    : osc_cached_index_num_slots(&cache->index);
+}
+
+uint64_t osc_cached_cache_memory(const osc_cached_cache_t *cache)
+{
+    if (!cache->open) {
+        return cache->config.memory;
+    }
+    return (0 < cache->later_memory) ? cache->later_memory
+                                     : osc_cached_storage_capacity(&cache->storage);
+}
+
 static void update_max_bytes(osc_cached_cache_t *cache)
 {
-    uint64_t limit = osc_cached_storage_capacity(&cache->storage), max = limit / 4;
+    uint64_t limit = osc_cached_cache_memory(cache), max = limit / 4;
 
     if (cache->config.adaptive) {
         /* what is too large now fails, and so makes the storage grow */
@@ -141,7 +162,6 @@ static int open_with(osc_cached_cache_t *cache, uint32_t entries, uint64_t memor
     cache->least_memory = memory;
     clear_memo(cache);
     osc_cached_storage_prefault(&cache->storage);
-    update_max_bytes(cache);
     osc_cached_duel_resize(&cache->duel, slots, alloc);
     cache->open = true;
     return OSC_CACHED_OK;
@@ -155,17 +175,20 @@ no_index:
 
 int osc_cached_cache_open(osc_cached_cache_t *cache)
 {
-    uint32_t entries = cache->config.entries;
-    uint64_t memory = cache->config.memory;
+    const osc_cached_config_t *config = &cache->config;
+    uint32_t entries = config->entries;
+    uint64_t memory = config->memory;
+    int status;
 
     if (cache->open) {
         return OSC_CACHED_OK;
     }
-    for (;;) {
-        int status = open_with(cache, entries, memory);
-        if (OSC_CACHED_NO_MEMORY != status || (entries <= ENTRIES_MIN && memory <= MEMORY_MIN)) {
-            return status;
-        }
+    if (config->gradual) {
+        entries = (uint32_t) osc_cached_cache_smaller(entries, FIRST_ENTRIES);
+        memory = osc_cached_cache_smaller(memory, FIRST_MEMORY);
+    }
+    while (OSC_CACHED_NO_MEMORY == (status = open_with(cache, entries, memory))
+           && (ENTRIES_MIN < entries || MEMORY_MIN < memory)) {
         if (ENTRIES_MIN < entries) {
             entries = (entries / 2 < ENTRIES_MIN) ? ENTRIES_MIN : entries / 2;
         }
@@ -173,6 +196,21 @@ int osc_cached_cache_open(osc_cached_cache_t *cache)
             memory = (memory / 2 < MEMORY_MIN) ? MEMORY_MIN : memory / 2;
         }
     }
+    if (OSC_CACHED_OK != status) {
+        return status;
+    }
+    if (config->gradual) {
+        uint64_t more = osc_cached_cache_available(cache);
+
+        cache->later_slots = (uint32_t) osc_cached_cache_smaller(
+            slots_for(config->entries), slots_for(entries) + more / index_cost(16) * 16);
+        cache->later_memory = osc_cached_cache_smaller(config->memory, memory + more);
+        cache->least_memory = cache->later_memory;
+        cache->later_slots = (slots_for(entries) < cache->later_slots) ? cache->later_slots : 0;
+        cache->later_memory = (memory < cache->later_memory) ? cache->later_memory : 0;
+    }
+    update_max_bytes(cache);
+    return status;
 }
 
 void osc_cached_cache_destroy(osc_cached_cache_t *cache)
@@ -238,25 +276,14 @@ static int resize_table(osc_cached_cache_t *cache, uint32_t slots)
     return status;
 }
 
-int osc_cached_cache_resize_index(osc_cached_cache_t *cache, uint32_t entries)
+/* Have so many slots, and entries for them. */
+static int set_slots(osc_cached_cache_t *cache, uint32_t after)
 {
     const osc_cached_alloc_t *alloc = &cache->alloc;
     osc_cached_entry_t *array = NULL;
-    uint32_t before, after;
+    uint32_t before = osc_cached_index_num_slots(&cache->index);
     int status = OSC_CACHED_OK;
 
-    if (0 == entries || OSC_CACHED_INDEX_SLOTS_MAX < entries) {
-        return OSC_CACHED_BAD_ARGUMENT;
-    }
-    cache->config.entries = entries;
-    if (!cache->open) {
-        return OSC_CACHED_OK;
-    }
-    before = osc_cached_index_num_slots(&cache->index);
-    after = slots_for(entries);
-    if (after == before) {
-        return OSC_CACHED_OK;
-    }
     if (before < after) {
         if (!osc_cached_cache_reserve(cache, index_cost(after - before))) {
             return OSC_CACHED_NO_MEMORY;
@@ -290,26 +317,15 @@ int osc_cached_cache_resize_index(osc_cached_cache_t *cache, uint32_t entries)
         osc_cached_cache_give_back(cache, index_cost(before - after));
     }
     osc_cached_duel_resize(&cache->duel, after, alloc);
-    ++cache->resizes;
     return OSC_CACHED_OK;
 }
 
-int osc_cached_cache_resize_storage(osc_cached_cache_t *cache, uint64_t memory)
+/* Have so many bytes of storage, whole units. */
+static int set_memory(osc_cached_cache_t *cache, uint64_t after)
 {
-    uint64_t before, after = memory / OSC_CACHED_STORAGE_UNIT * OSC_CACHED_STORAGE_UNIT;
+    uint64_t before = osc_cached_storage_capacity(&cache->storage);
     int status;
 
-    if (0 == after || OSC_CACHED_STORAGE_MAX_CAPACITY < after) {
-        return OSC_CACHED_BAD_ARGUMENT;
-    }
-    cache->config.memory = memory;
-    if (!cache->open) {
-        return OSC_CACHED_OK;
-    }
-    before = osc_cached_storage_capacity(&cache->storage);
-    if (after == before) {
-        return OSC_CACHED_OK;
-    }
     if (before < after && !osc_cached_cache_reserve(cache, after - before)) {
         return OSC_CACHED_NO_MEMORY;
     }
@@ -328,9 +344,103 @@ int osc_cached_cache_resize_storage(osc_cached_cache_t *cache, uint64_t memory)
         osc_cached_cache_give_back(cache, before - after);
     }
     osc_cached_storage_prefault(&cache->storage);
+    return OSC_CACHED_OK;
+}
+
+int osc_cached_cache_resize_index(osc_cached_cache_t *cache, uint32_t entries)
+{
+    int status = OSC_CACHED_OK;
+
+    if (0 == entries || OSC_CACHED_INDEX_SLOTS_MAX < entries) {
+        return OSC_CACHED_BAD_ARGUMENT;
+    }
+    cache->config.entries = entries;
+    if (cache->open && slots_for(entries) != osc_cached_cache_slots(cache)) {
+        status = set_slots(cache, slots_for(entries));
+        if (OSC_CACHED_OK == status) {
+            cache->later_slots = 0;
+            ++cache->resizes;
+        }
+    }
+    return status;
+}
+
+int osc_cached_cache_resize_storage(osc_cached_cache_t *cache, uint64_t memory)
+{
+    uint64_t bytes = memory / OSC_CACHED_STORAGE_UNIT * OSC_CACHED_STORAGE_UNIT;
+    int status = OSC_CACHED_OK;
+
+    if (0 == bytes || OSC_CACHED_STORAGE_MAX_CAPACITY < bytes) {
+        return OSC_CACHED_BAD_ARGUMENT;
+    }
+    cache->config.memory = memory;
+    if (cache->open && bytes != osc_cached_cache_memory(cache)) {
+        status = set_memory(cache, bytes);
+        if (OSC_CACHED_OK == status) {
+            cache->later_memory = 0;
+            update_max_bytes(cache);
+            ++cache->resizes;
+        }
+    }
+    return status;
+}
+
+static void grow_slots(osc_cached_cache_t *cache)
+{
+    uint32_t slots = osc_cached_index_num_slots(&cache->index);
+
+    if (cache->index.count < slots - slots / 8) {
+        return;
+    }
+    for (uint32_t factor = GROWTH; 1 < factor; factor /= 2) {
+        uint32_t more =
+            (uint32_t) osc_cached_cache_smaller((uint64_t) slots * factor, cache->later_slots);
+
+        if (OSC_CACHED_OK == set_slots(cache, more)) {
+            cache->later_slots = (more < cache->later_slots) ? cache->later_slots : 0;
+            return;
+        }
+    }
+    cache->later_slots = 0;
+    ++cache->resizes;
+}
+
+static void grow_memory(osc_cached_cache_t *cache, size_t bytes)
+{
+    osc_cached_storage_t *storage = &cache->storage;
+    uint64_t memory = osc_cached_storage_capacity(storage);
+
+    if (OSC_CACHED_HOLES_NONE
+        != osc_cached_holes_find(&storage->holes, osc_cached_storage_units_for(storage, bytes))) {
+        return;
+    }
+    for (uint64_t factor = GROWTH; 1 < factor; factor /= 2) {
+        uint64_t more = osc_cached_cache_smaller(memory * factor + bytes, cache->later_memory)
+                        / OSC_CACHED_STORAGE_UNIT * OSC_CACHED_STORAGE_UNIT;
+
+        if (OSC_CACHED_OK == set_memory(cache, more)) {
+            cache->later_memory =
+                (more + OSC_CACHED_STORAGE_UNIT <= cache->later_memory) ? cache->later_memory : 0;
+            return;
+        }
+    }
+    cache->later_memory = 0;
+    cache->least_memory = memory;
     update_max_bytes(cache);
     ++cache->resizes;
-    return OSC_CACHED_OK;
+}
+
+void osc_cached_cache_grow_now(osc_cached_cache_t *cache, size_t bytes)
+{
+    if (cache->max_bytes < bytes) {
+        return;
+    }
+    if (0 < cache->later_slots) {
+        grow_slots(cache);
+    }
+    if (0 < cache->later_memory) {
+        grow_memory(cache, bytes);
+    }
 }
 
 /* The sizes that the counts of the interval ask for, as if it had at least so many gets. */
@@ -361,7 +471,7 @@ static osc_cached_adapt_sizes_t wanted_sizes(osc_cached_cache_t *cache, uint64_t
         .slots_max = (uint32_t) ((OSC_CACHED_INDEX_SLOTS_MAX - slots < more_slots)
                                      ? OSC_CACHED_INDEX_SLOTS_MAX
                                      : slots + more_slots),
-        .storage_min = cache->least_memory,
+        .storage_min = osc_cached_cache_smaller(cache->least_memory, memory),
         .storage_max = (OSC_CACHED_STORAGE_MAX_CAPACITY - memory < more / 2)
                            ? OSC_CACHED_STORAGE_MAX_CAPACITY
                            : memory + more / 2,
@@ -376,10 +486,12 @@ static void adapt(osc_cached_cache_t *cache)
     if (cache->config.adaptive) {
         osc_cached_adapt_sizes_t sizes = wanted_sizes(cache, 0);
 
-        if (sizes.index_slots != osc_cached_index_num_slots(&cache->index)) {
+        if (0 == cache->later_slots
+            && sizes.index_slots != osc_cached_index_num_slots(&cache->index)) {
             (void) osc_cached_cache_resize_index(cache, sizes.index_slots);
         }
-        if (sizes.storage_bytes != osc_cached_storage_capacity(&cache->storage)) {
+        if (0 == cache->later_memory
+            && sizes.storage_bytes != osc_cached_storage_capacity(&cache->storage)) {
             (void) osc_cached_cache_resize_storage(cache, sizes.storage_bytes);
         }
     }
@@ -395,7 +507,7 @@ static void grow_index_early(osc_cached_cache_t *cache)
     uint64_t conflicts = cache->interval.access[OSC_CACHED_CONFLICTING] + cache->interval.no_slot;
     uint32_t slots;
 
-    if (!cache->config.adaptive || cache->interval.at_bound
+    if (!cache->config.adaptive || cache->interval.at_bound || 0 < cache->later_slots
         || (double) conflicts <= params->conflict_threshold * params->interval) {
         return;
     }

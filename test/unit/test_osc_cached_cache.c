@@ -486,6 +486,64 @@ static void test_memo(void **state)
     end(&f);
 }
 
+/* A gradual cache begins with little and grows up to its sizes before anything leaves. */
+static void test_gradual(void **state)
+{
+    const uint32_t slots = 4096, number = slots - slots / 8;
+    fixture_t f;
+
+    (void) state;
+    prepare(&f, slots, 4 << 20);
+    f.config.gradual = true;
+    f.config.max_entry = 0;
+    f.config.scheme = OSC_CACHED_SCHEME_DUEL;
+    open_cache(&f);
+    assert_true(f.counts.bytes <= 24 << 10);
+    assert_int_equal(1 << 20, f.c.max_bytes);
+    for (uint32_t i = 0; i < number; ++i) {
+        assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(0, i), i, 1000));
+        assert_int_equal(slots, osc_cached_cache_slots(&f.c));
+        assert_int_equal(4 << 20, osc_cached_cache_memory(&f.c));
+        if (0 == i % 500) {
+            verify(&f);
+        }
+    }
+    for (uint32_t i = 0; i < number; ++i) {
+        assert_non_null(find(&f, key_at(0, i)));
+    }
+    assert_int_equal(0, f.c.evictions);
+    assert_int_equal(0, f.c.resizes);
+    assert_int_equal(slots, osc_cached_index_num_slots(&f.c.index));
+    assert_int_equal(4 << 20, osc_cached_storage_capacity(&f.c.storage));
+    end(&f);
+}
+
+/* ... or as far as the budget allows: then these are its sizes. */
+static void test_gradual_without_budget(void **state)
+{
+    fixture_t f;
+
+    (void) state;
+    prepare(&f, 4096, 4 << 20);
+    f.config.gradual = true;
+    f.config.max_entry = 0;
+    f.budget.limit = 300 << 10;
+    open_cache(&f);
+    for (uint32_t i = 0; i < 2000; ++i) {
+        (void) keep(&f, key_at(0, i), i, 1000);
+    }
+    assert_true(0 < f.c.evictions && 0 < f.c.resizes);
+    assert_int_equal(osc_cached_index_num_slots(&f.c.index), osc_cached_cache_slots(&f.c));
+    assert_in_range(osc_cached_cache_slots(&f.c), 64, 2048);
+    for (uint32_t i = 0; i < 64; ++i) { /* there is no room for these */
+        (void) keep(&f, key_at(1, i), 1, BYTES_MAX);
+    }
+    assert_int_equal(osc_cached_storage_capacity(&f.c.storage), osc_cached_cache_memory(&f.c));
+    assert_in_range(osc_cached_cache_memory(&f.c), 64 << 10, 300 << 10);
+    assert_true(f.c.max_bytes <= osc_cached_cache_memory(&f.c) / 4);
+    end(&f);
+}
+
 static void test_partial_and_extend(void **state)
 {
     fixture_t f;
@@ -2079,6 +2137,7 @@ static void test_model(void **state)
         model_prepare(&model, seed + i, &plan, plans[i].entries, plans[i].memory);
         model.f.config.scheme = plans[i].scheme;
         model.f.config.adaptive = plans[i].adaptive;
+        model.f.config.gradual = 0 == i % 2;
         model.f.config.max_entry = plans[i].max_entry;
         model.f.config.adapt.interval = 64;
         model.f.budget.limit = 16 << 20;
@@ -2494,6 +2553,8 @@ int main(void)
         cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_direct_and_hit),
         cmocka_unit_test(test_memo),
+        cmocka_unit_test(test_gradual),
+        cmocka_unit_test(test_gradual_without_budget),
         cmocka_unit_test(test_partial_and_extend),
         cmocka_unit_test(test_partial_of_a_layout),
         cmocka_unit_test(test_join),
