@@ -34,6 +34,7 @@
 #include "osc_cached_trace.h"
 #include "osc_cached_type.h"
 #include "osc_cached_window.h"
+#include "helper/osc_cached_helper.h"
 
 static int component_register(void);
 static int component_open(void);
@@ -179,6 +180,7 @@ static int component_init(bool enable_progress_threads, bool enable_mpi_threads)
 
 static int component_finalize(void)
 {
+    ompi_osc_cached_helper_finalize();
     ompi_osc_cached_inner_finalize();
     ompi_osc_cached_window_finalize();
     ompi_osc_cached_memory_finalize();
@@ -315,6 +317,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     if (MPI_WIN_FLAVOR_CREATE != flavor && MPI_WIN_FLAVOR_DYNAMIC != flavor && 0 < size) {
         ompi_osc_cached_expose(win, *base, size); /* nobody had it before */
     }
+    ompi_osc_cached_helper_attach(window, base, size, disp_unit, comm, info, flavor);
     ompi_osc_cached_forward_install(window);
     if (MPI_WIN_FLAVOR_SHARED == flavor) {
         expose_shared(window);

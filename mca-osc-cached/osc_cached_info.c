@@ -56,6 +56,12 @@ static const mca_base_var_enum_value_t truths[] = {
     {.value = 0, .string = NULL},
 };
 
+static const mca_base_var_enum_value_t switches[] = {
+    {.value = false, .string = "off"},
+    {.value = true, .string = "on"},
+    {.value = 0, .string = NULL},
+};
+
 static void refuse(const ompi_osc_cached_window_t *window, const char *key, const char *value,
                    const char *allowed, const char *present)
 {
@@ -137,6 +143,7 @@ void ompi_osc_cached_info_tell(ompi_osc_cached_window_t *window)
     tell(window, "ompi_osc_cached_sample", text);
     tell(window, "ompi_osc_cached_scheme", ompi_osc_cached_schemes[cache->config.scheme].string);
     tell(window, "ompi_osc_cached_adaptive", truths[cache->config.adaptive].string);
+    tell(window, "ompi_osc_cached_helper", switches[NULL != window->helper].string);
     window->told_resizes = cache->resizes;
 }
 
@@ -349,6 +356,19 @@ static INFO_CONST char *adaptive_changed(opal_infosubscriber_t *object, INFO_CON
         ompi_osc_cached_window_unlock(window);
     }
     return (INFO_CONST char *) truths[window->cache.config.adaptive].string;
+}
+
+/* Decided when the window was created, by all processes together. */
+static INFO_CONST char *helper_changed(opal_infosubscriber_t *object, INFO_CONST char *key,
+                                       INFO_CONST char *value)
+{
+    int wanted;
+
+    WINDOW_OF(object)
+    if (0 != strcmp(value, NOT_GIVEN)) {
+        (void) read_name(window, key, value, switches, NULL != window->helper, &wanted);
+    }
+    return (INFO_CONST char *) switches[NULL != window->helper].string;
 }
 
 static INFO_CONST char *invalidate(opal_infosubscriber_t *object, INFO_CONST char *key,

@@ -51,6 +51,13 @@ static const mca_base_var_enum_value_t passive_scopes[] = {
     {.value = 0, .string = NULL},
 };
 
+static const mca_base_var_enum_value_t helper_wishes[] = {
+    {.value = OSC_CACHED_HELPER_OFF, .string = "off"},
+    {.value = OSC_CACHED_HELPER_AUTO, .string = "auto"},
+    {.value = OSC_CACHED_HELPER_ON, .string = "on"},
+    {.value = 0, .string = NULL},
+};
+
 /* Numbers */
 
 bool ompi_osc_cached_read_number(const char *text, ompi_osc_cached_unit_t unit, double least,
@@ -119,7 +126,8 @@ static double number(const char *name, const char *text, const char *standard,
 
 int ompi_osc_cached_params_register(const mca_base_component_t *component, bool warns)
 {
-    mca_base_var_enum_t *mode_enum = NULL, *scheme_enum = NULL, *passive_enum = NULL;
+    mca_base_var_enum_t *mode_enum = NULL, *scheme_enum = NULL, *passive_enum = NULL,
+                        *helper_enum = NULL;
     const char *refused = NULL;
     int ret;
 
@@ -130,7 +138,9 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
                                            &scheme_enum)
         || OPAL_SUCCESS
                != mca_base_var_enum_create("osc_cached_passive_scope", passive_scopes,
-                                           &passive_enum)) {
+                                           &passive_enum)
+        || OPAL_SUCCESS
+               != mca_base_var_enum_create("osc_cached_helper", helper_wishes, &helper_enum)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
 
@@ -139,11 +149,13 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
 #define TYPE_MODE MCA_BASE_VAR_TYPE_INT
 #define TYPE_SCHEME MCA_BASE_VAR_TYPE_INT
 #define TYPE_PASSIVE MCA_BASE_VAR_TYPE_INT
+#define TYPE_HELPER MCA_BASE_VAR_TYPE_INT
 #define ENUM_STRING NULL
 #define ENUM_BOOL NULL
 #define ENUM_MODE mode_enum
 #define ENUM_SCHEME scheme_enum
 #define ENUM_PASSIVE passive_enum
+#define ENUM_HELPER helper_enum
 #define OSC_CACHED_PARAM(name, kind, def, level, scope, help)                                     \
     ompi_osc_cached_params.name = def;                                                            \
     ret = mca_base_component_var_register(component, #name, help, TYPE_##kind, ENUM_##kind, 0, 0, \
@@ -161,6 +173,7 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
     OBJ_RELEASE(mode_enum);
     OBJ_RELEASE(scheme_enum);
     OBJ_RELEASE(passive_enum);
+    OBJ_RELEASE(helper_enum);
 
     if (NULL != refused) {
         /* Open MPI has named the value and the allowed ones; say what follows from it */

@@ -32,6 +32,13 @@ typedef enum {
     OSC_CACHED_PASSIVE_FLUSH,
 } ompi_osc_cached_passive_t;
 
+/** Which windows have a helper. */
+typedef enum {
+    OSC_CACHED_HELPER_OFF,
+    OSC_CACHED_HELPER_AUTO,
+    OSC_CACHED_HELPER_ON,
+} ompi_osc_cached_helper_wish_t;
+
 /** Values of the MCA variables of osc_cached_params.def. */
 typedef struct {
 #define OSC_CACHED_FIELD_STRING char *
@@ -39,6 +46,7 @@ typedef struct {
 #define OSC_CACHED_FIELD_MODE int
 #define OSC_CACHED_FIELD_SCHEME int
 #define OSC_CACHED_FIELD_PASSIVE int
+#define OSC_CACHED_FIELD_HELPER int
 #define OSC_CACHED_PARAM(name, kind, def, level, scope, help) OSC_CACHED_FIELD_##kind name;
 #define OSC_CACHED_NUMBER(name, unit, def, least, most, level, scope, help) char *name;
 #include "osc_cached_params.def"

@@ -282,6 +282,10 @@ static unsigned long read_stat(const ompi_osc_cached_window_t *window, int stat)
             value += osc_cached_profit_saved(&peer->profit, &window->costs);
         }
         return value;
+    case OSC_CACHED_STAT_helper_served:
+        return (NULL == window->served)
+                   ? 0
+                   : atomic_load_explicit(window->served, memory_order_relaxed);
     case OSC_CACHED_STAT_evictions:
         return cache->evictions;
     case OSC_CACHED_STAT_resizes:

@@ -186,6 +186,8 @@ typedef struct ompi_osc_cached_window_t {
     struct ompi_osc_cached_layouts_t *layouts; /**< see osc_cached_type.c */
     struct ompi_osc_cached_shadow_t *shadows;  /**< see osc_cached_verify.c */
     struct ompi_osc_cached_rget_t *rgets;      /**< MPI_Rget on their way that fill entries */
+    struct ompi_osc_cached_helper_t *helper;   /**< see helper/; NULL: it has none */
+    const _Atomic unsigned long *served;       /**< operations that our helper did for others */
     int number;                                /**< of the window in the trace */
     /** the inner module's functions as the inner component left them */
     ompi_osc_base_module_t inner;

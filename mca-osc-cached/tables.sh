@@ -42,6 +42,7 @@ table_parameters()
         MODE) values=$(names modes) ;;
         SCHEME) values=$(names schemes) ;;
         PASSIVE) values=$(names passive_scopes) ;;
+        HELPER) values=$(names helper_wishes) ;;
         *) fail "$name is of a kind that this script does not know: $kind" ;;
         esac
         case $standard in

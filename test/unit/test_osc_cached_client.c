@@ -44,6 +44,8 @@ typedef struct process {
     int64_t seen;
     uint64_t done;
     uint64_t open; /* operations that wait for an answer */
+    uint64_t operations[PROCESSES];
+    _Atomic unsigned long served;
 } process_t;
 
 typedef struct message {
@@ -196,6 +198,7 @@ static void world_create(uint64_t seed, osc_cached_server_config_t config)
         assert_int_equal(
             osc_cached_server_open(process->server, window_id, process->memory, WINDOW),
             OSC_CACHED_OK);
+        osc_cached_server_count(process->server, window_id, &process->served);
     }
 }
 
@@ -290,6 +293,7 @@ static operation_t *begin(process_t *process, uint32_t target, osc_cached_wire_k
         .context = operation};
     process->open += OSC_CACHED_WIRE_PUT != kind && OSC_CACHED_WIRE_ACC != kind
                      && OSC_CACHED_WIRE_UNLOCK != kind;
+    process->operations[target] += OSC_CACHED_WIRE_LOCK != kind && OSC_CACHED_WIRE_UNLOCK != kind;
     process->present = operation;
     return operation;
 }
@@ -521,6 +525,12 @@ static void run(uint64_t operations)
 static void world_check(void)
 {
     for (uint32_t t = 0; t < PROCESSES; t++) {
+        uint64_t operations = 0;
+
+        for (uint32_t k = 0; k < PROCESSES; k++) {
+            operations += world[k].operations[t];
+        }
+        assert_int_equal(world[t].served, operations);
         for (size_t i = 0; i < SHARED / 8; i++) {
             int64_t sum = 0, found;
 
@@ -612,8 +622,10 @@ static void test_refusals(void **state)
     assert_int_equal(push(process, operation), OSC_CACHED_PUSH_SENT);
     free(operation);
     flush(process, remote);
-    assert_int_equal(osc_cached_client_refused(remote), OSC_CACHED_REFUSED_RANGE);
-    assert_int_equal(osc_cached_client_refused(remote), OSC_CACHED_REFUSED_NOT);
+    assert_ptr_equal(osc_cached_client_active(&process->client), remote);
+    assert_int_equal(osc_cached_client_refused(&process->client, remote), OSC_CACHED_REFUSED_RANGE);
+    assert_null(osc_cached_client_active(&process->client));
+    assert_int_equal(osc_cached_client_refused(&process->client, remote), OSC_CACHED_REFUSED_NOT);
 
     operation = begin(process, 1, OSC_CACHED_WIRE_FETCH, WINDOW - 8, SLICE);
     operation->call.request.element = OSC_CACHED_UINT64;
@@ -622,13 +634,13 @@ static void test_refusals(void **state)
     flush(process, remote);
     assert_true(over);
     assert_int_equal(refused, 1);
-    assert_int_equal(osc_cached_client_refused(remote), OSC_CACHED_REFUSED_RANGE);
+    assert_int_equal(osc_cached_client_refused(&process->client, remote), OSC_CACHED_REFUSED_RANGE);
 
     operation = begin(process, 1, OSC_CACHED_WIRE_UNLOCK, 0, 0);
     assert_int_equal(push(process, operation), OSC_CACHED_PUSH_SENT);
     free(operation);
     flush(process, remote);
-    assert_int_equal(osc_cached_client_refused(remote), OSC_CACHED_REFUSED_LOCK);
+    assert_int_equal(osc_cached_client_refused(&process->client, remote), OSC_CACHED_REFUSED_LOCK);
     world_destroy();
 }
 

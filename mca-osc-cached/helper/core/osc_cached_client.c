@@ -61,14 +61,18 @@ osc_cached_remote_t *osc_cached_client_remote(osc_cached_client_t *client, uint6
     return remote;
 }
 
+/* Has a flush to look at it? */
+static bool is_active(const osc_cached_remote_t *remote)
+{
+    return !osc_cached_client_is_idle(remote) || OSC_CACHED_REFUSED_NOT != remote->refused;
+}
+
 /* Keep the list of active remotes. */
 static void classify(osc_cached_client_t *client, osc_cached_remote_t *remote)
 {
-    bool listed = !osc_cached_list_is_empty(&remote->active);
-
-    if (osc_cached_client_is_idle(remote)) {
+    if (!is_active(remote)) {
         osc_cached_list_remove(&remote->active);
-    } else if (!listed) {
+    } else if (osc_cached_list_is_empty(&remote->active)) {
         osc_cached_list_add(&client->active, &remote->active);
     }
 }
@@ -375,6 +379,16 @@ void osc_cached_client_receive(osc_cached_client_t *client, const void *header, 
     classify(client, remote);
 }
 
+osc_cached_refused_t osc_cached_client_refused(osc_cached_client_t *client,
+                                               osc_cached_remote_t *remote)
+{
+    osc_cached_refused_t why = remote->refused;
+
+    remote->refused = OSC_CACHED_REFUSED_NOT;
+    classify(client, remote);
+    return why;
+}
+
 int osc_cached_client_verify(const osc_cached_client_t *client)
 {
     uint64_t answers = 0;
@@ -388,7 +402,7 @@ int osc_cached_client_verify(const osc_cached_client_t *client)
             return 1;
         }
         if (0 == remote->pushing
-            && osc_cached_client_is_idle(remote) != osc_cached_list_is_empty(&remote->active)) {
+            && is_active(remote) == osc_cached_list_is_empty(&remote->active)) {
             return 2;
         }
     }

@@ -32,7 +32,7 @@
  *
  * Invariants (osc_cached_client_verify returns the number of the first broken one):
  *  I1 each remote's account fulfils its own invariants (osc_cached_account.h).
- *  I2 a remote is in the list active exactly when it is not idle.
+ *  I2 a remote is in the list active exactly when it is not idle, or has a refusal to tell.
  *  I3 the answers that remotes wait for are the calls in the table.
  */
 #ifndef OSC_CACHED_CLIENT_H
@@ -110,7 +110,7 @@ typedef struct osc_cached_client {
     osc_cached_map_t remotes; /**< by name */
     osc_cached_map_t calls;   /**< that wait for an answer, by token */
     osc_cached_link_t all;
-    osc_cached_link_t active; /**< remotes that are not idle */
+    osc_cached_link_t active; /**< remotes that a flush has to look at */
     uint64_t token;           /**< last one given */
     osc_cached_client_counts_t counts;
 } osc_cached_client_t;
@@ -138,7 +138,7 @@ static inline bool osc_cached_client_is_idle(const osc_cached_remote_t *remote)
     return osc_cached_account_is_quiet(&remote->account) && 0 == remote->answers;
 }
 
-/** A remote that is not idle, or NULL. */
+/** A remote that is not idle, or has a refusal to tell; NULL: there is none. */
 static inline osc_cached_remote_t *osc_cached_client_active(const osc_cached_client_t *client)
 {
     return osc_cached_list_is_empty(&client->active)
@@ -147,13 +147,8 @@ static inline osc_cached_remote_t *osc_cached_client_active(const osc_cached_cli
 }
 
 /** Why an operation was refused since the last time this was asked. */
-static inline osc_cached_refused_t osc_cached_client_refused(osc_cached_remote_t *remote)
-{
-    osc_cached_refused_t why = remote->refused;
-
-    remote->refused = OSC_CACHED_REFUSED_NOT;
-    return why;
-}
+osc_cached_refused_t osc_cached_client_refused(osc_cached_client_t *client,
+                                               osc_cached_remote_t *remote);
 
 /** @return 0, or the number of the first broken invariant of this file */
 int osc_cached_client_verify(const osc_cached_client_t *client);

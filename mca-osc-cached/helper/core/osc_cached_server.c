@@ -132,6 +132,12 @@ int osc_cached_server_open(osc_cached_server_t *server, osc_cached_window_id_t i
     return OSC_CACHED_OK;
 }
 
+void osc_cached_server_count(osc_cached_server_t *server, osc_cached_window_id_t id,
+                             _Atomic unsigned long *served)
+{
+    osc_cached_server_window(server, id)->served = served;
+}
+
 void osc_cached_server_close(osc_cached_server_t *server, osc_cached_window_id_t id)
 {
     osc_cached_served_t *window = osc_cached_map_remove(&server->by_window, id.creator, id.number);

@@ -118,6 +118,10 @@ void osc_cached_server_destroy(osc_cached_server_t *server);
 int osc_cached_server_open(osc_cached_server_t *server, osc_cached_window_id_t id, void *base,
                            uint64_t size);
 
+/** From now on *served counts the operations done on the memory of an open window. */
+void osc_cached_server_count(osc_cached_server_t *server, osc_cached_window_id_t id,
+                             _Atomic unsigned long *served);
+
 /** Stop serving it: later requests are refused. Those that wait for its lock are, too. */
 void osc_cached_server_close(osc_cached_server_t *server, osc_cached_window_id_t id);
 

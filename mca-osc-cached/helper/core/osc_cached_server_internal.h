@@ -66,6 +66,7 @@ typedef struct osc_cached_served {
     osc_cached_window_id_t id;
     char *base;
     uint64_t size;
+    _Atomic unsigned long *served; /* operations; NULL: nobody wants to know */
     osc_cached_lock_t lock;
 } osc_cached_served_t;
 

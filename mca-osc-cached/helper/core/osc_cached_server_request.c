@@ -11,6 +11,7 @@
 
 #include "osc_cached_execute.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 /* A buffer for a reply with data, or NULL while all are being sent. */
@@ -150,6 +151,14 @@ static bool answer_get(osc_cached_server_t *server, osc_cached_session_t *sessio
     return true;
 }
 
+/* The last part of an operation is done. */
+static void count(const osc_cached_served_t *window, const osc_cached_request_t *request)
+{
+    if (request->last && NULL != window->served) {
+        atomic_fetch_add_explicit(window->served, 1, memory_order_relaxed);
+    }
+}
+
 /* Do an operation on memory. @return whether it is done; if not, it is to be called again when a
  * reply buffer is free */
 static bool operate(osc_cached_server_t *server, osc_cached_session_t *session,
@@ -180,7 +189,11 @@ static bool operate(osc_cached_server_t *server, osc_cached_session_t *session,
         return true;
     }
     if (OSC_CACHED_WIRE_GET == request->kind && 0 < request->length) {
-        return answer_get(server, session, window, layout, request);
+        if (!answer_get(server, session, window, layout, request)) {
+            return false;
+        }
+        count(window, request);
+        return true;
     }
     if (answers && 0 < request->length) {
         buffer = free_reply(server, session);
@@ -191,6 +204,7 @@ static bool operate(osc_cached_server_t *server, osc_cached_session_t *session,
     osc_cached_execute(request, layout, window->base, data, NULL == buffer ? NULL : buffer->data);
     server->counts.bytes += request->length;
     advance(session);
+    count(window, request);
     if (NULL != buffer) {
         reply_data(server, session, buffer, request->token, request->offset, request->length);
     }

@@ -1,0 +1,35 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The helper at the target, for the rest of osc/cached: accumulates, atomics and locks of a window
+ * are done by a thread of the target's process.
+ *
+ * It stands between the cache and the inner component: where a window has it, the functions of the
+ * inner module that it replaces are its own before the cache looks at them.  The cache on top sees
+ * an inner component whose flushes complete both.
+ */
+
+#ifndef OSC_CACHED_HELPER_H
+#define OSC_CACHED_HELPER_H
+
+#include "osc_cached_window.h"
+
+BEGIN_C_DECLS
+
+/**
+ * Give a new window a helper, if that is wanted and possible on all its processes.  Collective,
+ * unless osc_cached_helper is off.  To be called before ompi_osc_cached_forward_install.
+ *
+ * @param base  the memory of the window; NULL: that comes later
+ */
+void ompi_osc_cached_helper_attach(ompi_osc_cached_window_t *window, void **base, size_t size,
+                                   ompi_osc_cached_disp_unit_t disp_unit, ompi_communicator_t *comm,
+                                   opal_info_t *info, int flavor);
+
+/** Stop the thread of this process, if there is one. */
+void ompi_osc_cached_helper_finalize(void);
+
+END_C_DECLS
+
+#endif /* OSC_CACHED_HELPER_H */

@@ -1,0 +1,592 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Operations that the helper at the target does: accumulates and atomics.  Puts and gets are the
+ * inner component's, for which its passive epoch begins here.
+ *
+ * A call returns when all of it was sent: how much may be on its way is what the target has
+ * granted, and nothing is queued here.  The buffer of an origin may be reused then; results come
+ * until the next flush.  The request of an R-form is complete when it is returned: its operation
+ * was sent, or its result waited for, which takes no help of the target's program.
+ */
+
+#include "ompi_config.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ompi/constants.h"
+#include "ompi/datatype/ompi_datatype.h"
+#include "ompi/request/request.h"
+
+#include "osc_cached_type.h"
+#include "osc_cached_helper_shape.h"
+#include "osc_cached_helper_window.h"
+
+enum { LOCAL_BYTES = 1 << 30 }; /* of one operation on our own memory: its length has 32 bits */
+
+/* A buffer of the program. */
+typedef struct {
+    void *address;
+    ompi_osc_cached_count_t count;
+    ompi_datatype_t *type;
+} buffer_t;
+
+/* Where the answers of an operation go. */
+typedef struct {
+    char *bytes;            /* packed: the program's own memory, or a copy */
+    buffer_t buffer;        /* of the program, when it is a copy */
+    uint32_t *waiting;      /* somebody waits until this is 0 */
+    _Atomic uint32_t users; /* calls that are not answered, and who sends them */
+} result_t;
+
+/* A call with an answer. */
+typedef struct {
+    osc_cached_call_t call;
+    const char *data;
+    char *to;
+    result_t *result;
+} fetch_t;
+
+static bool is_one_run(const buffer_t *buffer)
+{
+    return ompi_datatype_is_contiguous_memory_layout(buffer->type, (int32_t) buffer->count);
+}
+
+static char *first_byte(const buffer_t *buffer)
+{
+    ptrdiff_t lb, extent;
+
+    (void) ompi_datatype_get_true_extent(buffer->type, &lb, &extent);
+    return (char *) buffer->address + lb;
+}
+
+static uint64_t bytes_of(const buffer_t *buffer)
+{
+    return (uint64_t) buffer->type->super.size * (uint64_t) buffer->count;
+}
+
+static void copy(const buffer_t *buffer, void *bytes, bool to_buffer)
+{
+    osc_cached_buffer_t cached = {
+        .address = buffer->address, .type = buffer->type, .count = buffer->count};
+
+    ompi_osc_cached_type_copy(&cached, bytes, bytes_of(buffer), to_buffer);
+}
+
+/* --- Results */
+
+static void release(result_t *result)
+{
+    if (1 < atomic_fetch_sub_explicit(&result->users, 1, memory_order_acq_rel)) {
+        return;
+    }
+    if (NULL != result->buffer.type) {
+        copy(&result->buffer, result->bytes, true);
+        OBJ_RELEASE(result->buffer.type);
+        free(result->bytes);
+    }
+    if (NULL != result->waiting) {
+        *result->waiting = 0;
+    }
+    free(result);
+}
+
+static result_t *expect(const buffer_t *buffer, uint32_t *waiting)
+{
+    result_t *result = calloc(1, sizeof(*result));
+
+    if (NULL == result) {
+        return NULL;
+    }
+    result->users = 1;
+    result->waiting = waiting;
+    if (is_one_run(buffer)) {
+        result->bytes = first_byte(buffer);
+        return result;
+    }
+    result->bytes = malloc(bytes_of(buffer));
+    if (NULL == result->bytes) {
+        free(result);
+        return NULL;
+    }
+    result->buffer = *buffer;
+    OBJ_RETAIN(buffer->type);
+    return result;
+}
+
+static void pack(osc_cached_call_t *call, uint64_t offset, void *to, size_t bytes)
+{
+    memcpy(to, (const char *) call->context + offset, bytes);
+}
+
+static void pack_fetch(osc_cached_call_t *call, uint64_t offset, void *to, size_t bytes)
+{
+    const fetch_t *fetch = call->context;
+
+    memcpy(to, fetch->data + offset, bytes);
+}
+
+static void unpack_fetch(osc_cached_call_t *call, uint64_t offset, const void *from, size_t bytes)
+{
+    const fetch_t *fetch = call->context;
+
+    memcpy(fetch->to + offset, from, bytes);
+}
+
+/* A refusal is told at the next flush. */
+static void end_fetch(osc_cached_call_t *call, osc_cached_refused_t why)
+{
+    fetch_t *fetch = call->context;
+
+    release(fetch->result);
+    free(fetch);
+}
+
+/* --- Operations */
+
+/* An operation, and what was found out about it. */
+typedef struct {
+    osc_cached_request_t request; /* kind, window, operation, element */
+    buffer_t origin;
+    buffer_t result; /* without a type: there is none */
+    buffer_t target; /* its address is that of the window's first byte, 0 */
+    const char *data;
+    result_t *to;
+} operation_t;
+
+/* One part that is one request for the client: at, count and layout are in the request. */
+static int send_part(ompi_osc_cached_helper_target_t *target, const operation_t *operation,
+                     osc_cached_request_t request, const ompi_osc_cached_piece_t *piece,
+                     uint64_t before, uint64_t total)
+{
+    osc_cached_call_t call = {.request = request, .total = total};
+    fetch_t *fetch;
+    int ret;
+
+    if (NULL != piece) {
+        call.layout = piece->layout;
+        call.key = piece->key;
+    }
+    if (NULL == operation->to) {
+        call.pack = pack;
+        call.context = (void *) (operation->data + before);
+        return ompi_osc_cached_helper_submit(target->remote, &call);
+    }
+    fetch = malloc(sizeof(*fetch));
+    if (NULL == fetch) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    call.pack = pack_fetch;
+    call.unpack = unpack_fetch;
+    call.end = end_fetch;
+    call.context = fetch;
+    *fetch = (fetch_t){.call = call,
+                       .data = (NULL == operation->data) ? NULL : operation->data + before,
+                       .to = operation->to->bytes + before,
+                       .result = operation->to};
+    atomic_fetch_add_explicit(&operation->to->users, 1, memory_order_relaxed);
+    ret = ompi_osc_cached_helper_submit(target->remote, &fetch->call);
+    if (OMPI_SUCCESS != ret) {
+        end_fetch(&fetch->call, OSC_CACHED_REFUSED_NOT); /* nobody else will */
+    }
+    return ret;
+}
+
+/* The same on our own memory. */
+static int do_part(const operation_t *operation, osc_cached_request_t request,
+                   const ompi_osc_cached_piece_t *piece, uint64_t before, uint64_t total)
+{
+    size_t element = osc_cached_element_bytes(request.element);
+    uint32_t most = (uint32_t) (LOCAL_BYTES / element * element);
+    int ret = OMPI_SUCCESS;
+
+    for (uint64_t done = 0; done < total && OMPI_SUCCESS == ret; done += request.length) {
+        request.offset = done;
+        request.length = (uint32_t) (total - done < most ? total - done : most);
+        ret = ompi_osc_cached_helper_local(
+            &request, (NULL == piece) ? NULL : piece->layout,
+            (NULL == operation->data) ? NULL : operation->data + before + done,
+            (NULL == operation->to) ? NULL : operation->to->bytes + before + done);
+    }
+    return ret;
+}
+
+static int do_or_send(const ompi_osc_cached_helper_t *helper,
+                      ompi_osc_cached_helper_target_t *target, const operation_t *operation,
+                      osc_cached_request_t request, const ompi_osc_cached_piece_t *piece,
+                      uint64_t before, uint64_t total)
+{
+    return (helper->rank == target->rank)
+               ? do_part(operation, request, piece, before, total)
+               : send_part(target, operation, request, piece, before, total);
+}
+
+/* All parts of an operation whose data is one run of bytes at the origin. */
+static int transfer(const ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_target_t *target,
+                    operation_t *operation, const ompi_osc_cached_shape_t *shape, uint64_t at)
+{
+    const buffer_t *buffer = &operation->target;
+    osc_cached_request_t request = operation->request;
+    uint64_t total = bytes_of(buffer);
+    int ret = OMPI_SUCCESS;
+
+    if (NULL == shape) { /* one run at the target, too */
+        request.at = at + (uint64_t) (uintptr_t) first_byte(buffer);
+        request.count = total;
+        return do_or_send(helper, target, operation, request, NULL, 0, total);
+    }
+    if (1 == shape->pieces) {
+        request.at = at;
+        request.count = (uint64_t) buffer->count;
+        return do_or_send(helper, target, operation, request, &shape->piece[0], 0, total);
+    }
+    for (uint64_t i = 0; i < (uint64_t) buffer->count && OMPI_SUCCESS == ret; ++i) {
+        for (uint32_t k = 0; k < shape->pieces && OMPI_SUCCESS == ret; ++k) {
+            const ompi_osc_cached_piece_t *piece = &shape->piece[k];
+
+            request.at = at + i * (uint64_t) shape->extent;
+            request.count = 1;
+            ret = do_or_send(helper, target, operation, request, piece,
+                             i * shape->packed + piece->before, piece->layout->packed);
+        }
+    }
+    return ret;
+}
+
+/* What the elements are for this operation; false: it is not defined for them. */
+static bool choose_element(osc_cached_request_t *request, int element)
+{
+    if (0 > element || !osc_cached_operation_is_defined(request->operation, (unsigned) element)) {
+        element = OSC_CACHED_BYTES;
+    }
+    request->element = (uint8_t) element;
+    return osc_cached_operation_is_defined(request->operation, (unsigned) element);
+}
+
+static ompi_osc_cached_disp_unit_t unit_of(const ompi_osc_cached_helper_t *helper, int rank)
+{
+    return (NULL != helper->disp_units) ? helper->disp_units[rank] : helper->disp_unit;
+}
+
+/* Do an operation at a target to which there is an epoch.  @param waits  for the result */
+static int operate(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_target_t *target,
+                   operation_t *operation, ptrdiff_t disp, struct ompi_op_t *op, bool waits)
+{
+    osc_cached_request_t *request = &operation->request;
+    ompi_osc_cached_shape_t *shape = NULL;
+    int number = ompi_osc_cached_shape_operation(op), element, ret;
+    uint64_t total = bytes_of(&operation->target);
+    uint64_t at = (uint64_t) disp * (uint64_t) unit_of(helper, target->rank);
+    uint32_t waiting = 1;
+    char *packed = NULL;
+
+    if (0 == total) {
+        return OMPI_SUCCESS;
+    }
+    if (0 > number) {
+        return MPI_ERR_OP;
+    }
+    request->operation = (uint8_t) number;
+    request->window = helper->id;
+    if (ompi_datatype_is_predefined(operation->target.type) && is_one_run(&operation->target)) {
+        element = ompi_osc_cached_shape_element(operation->target.type);
+    } else {
+        shape = ompi_osc_cached_shape_get(operation->target.type);
+        if (NULL == shape) {
+            return OMPI_ERR_OUT_OF_RESOURCE;
+        }
+        element = shape->element;
+    }
+    ret = MPI_ERR_OP;
+    if (!choose_element(request, element)) {
+        goto put_shape;
+    }
+    ret = MPI_ERR_ARG; /* the standard wants equal signatures */
+    if ((OSC_CACHED_NO_OP != number && total != bytes_of(&operation->origin))
+        || (NULL != operation->result.type && total != bytes_of(&operation->result))) {
+        goto put_shape;
+    }
+    ret = OMPI_ERR_OUT_OF_RESOURCE;
+    if (OSC_CACHED_NO_OP == number) {
+        operation->data = NULL;
+    } else if (is_one_run(&operation->origin)) {
+        operation->data = first_byte(&operation->origin);
+    } else {
+        operation->data = packed = malloc(total);
+        if (NULL == packed) {
+            goto put_shape;
+        }
+        copy(&operation->origin, packed, false);
+    }
+    if (NULL != operation->result.type) {
+        operation->to = expect(&operation->result, waits ? &waiting : NULL);
+        if (NULL == operation->to) {
+            goto free_packed;
+        }
+    }
+    ret = transfer(helper, target, operation, is_one_run(&operation->target) ? NULL : shape, at);
+    if (NULL != operation->to) {
+        release(operation->to);
+        if (waits) {
+            ompi_osc_cached_helper_await(&waiting);
+        }
+    }
+free_packed:
+    free(packed);
+put_shape:
+    if (NULL != shape) {
+        ompi_osc_cached_shape_put(shape);
+    }
+    return ret;
+}
+
+/* --- The functions of a module */
+
+/* Count an operation that went to the helper. */
+static void count(ompi_win_t *win, uint64_t bytes)
+{
+    ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
+
+    ompi_osc_cached_count(window, OSC_CACHED_STAT_helper_operations);
+    ompi_osc_cached_add(window, OSC_CACHED_STAT_helper_bytes, (unsigned long) bytes);
+}
+
+/* Begin an operation: target is NULL when the inner component is to do it. */
+#define BEGIN(operation_kind)                                          \
+    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win); \
+    ompi_osc_cached_helper_target_t *to;                               \
+    operation_t operation = {.request = {.kind = operation_kind}};     \
+    int ret = ompi_osc_cached_helper_access(helper, target, &to);      \
+                                                                       \
+    if (OMPI_SUCCESS != ret) {                                         \
+        return ret;                                                    \
+    }
+
+static int put(const void *origin_addr, ompi_osc_cached_count_t origin_count,
+               struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
+               ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
+               ompi_win_t *win)
+{
+    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
+    ompi_osc_cached_helper_target_t *to;
+    int ret = ompi_osc_cached_helper_inner_access(helper, target, &to);
+
+    if (OMPI_SUCCESS == ret) {
+        ret = helper->inner.osc_put(origin_addr, origin_count, origin_dt, target, target_disp,
+                                    target_count, target_dt, win);
+        if (NULL != to) {
+            ompi_osc_cached_helper_inner_issued(helper, to);
+        }
+    }
+    return ret;
+}
+
+static int rput(const void *origin_addr, ompi_osc_cached_count_t origin_count,
+                struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
+                ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
+                ompi_win_t *win, struct ompi_request_t **request)
+{
+    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
+    ompi_osc_cached_helper_target_t *to;
+    int ret = ompi_osc_cached_helper_inner_access(helper, target, &to);
+
+    if (OMPI_SUCCESS == ret) {
+        ret = helper->inner.osc_rput(origin_addr, origin_count, origin_dt, target, target_disp,
+                                     target_count, target_dt, win, request);
+        if (NULL != to) {
+            ompi_osc_cached_helper_inner_issued(helper, to);
+        }
+    }
+    return ret;
+}
+
+static int get(void *origin_addr, ompi_osc_cached_count_t origin_count,
+               struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
+               ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
+               ompi_win_t *win)
+{
+    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
+    ompi_osc_cached_helper_target_t *to;
+    int ret = ompi_osc_cached_helper_inner_access(helper, target, &to);
+
+    if (OMPI_SUCCESS == ret) {
+        ret = helper->inner.osc_get(origin_addr, origin_count, origin_dt, target, target_disp,
+                                    target_count, target_dt, win);
+        if (NULL != to) {
+            ompi_osc_cached_helper_inner_issued(helper, to);
+        }
+    }
+    return ret;
+}
+
+static int rget(void *origin_addr, ompi_osc_cached_count_t origin_count,
+                struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
+                ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
+                ompi_win_t *win, struct ompi_request_t **request)
+{
+    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
+    ompi_osc_cached_helper_target_t *to;
+    int ret = ompi_osc_cached_helper_inner_access(helper, target, &to);
+
+    if (OMPI_SUCCESS == ret) {
+        ret = helper->inner.osc_rget(origin_addr, origin_count, origin_dt, target, target_disp,
+                                     target_count, target_dt, win, request);
+        if (NULL != to) {
+            ompi_osc_cached_helper_inner_issued(helper, to);
+        }
+    }
+    return ret;
+}
+
+static int accumulate(const void *origin_addr, ompi_osc_cached_count_t origin_count,
+                      struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
+                      ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
+                      struct ompi_op_t *op, ompi_win_t *win)
+{
+    BEGIN(OSC_CACHED_WIRE_ACC)
+    if (NULL == to) {
+        return helper->inner.osc_accumulate(origin_addr, origin_count, origin_dt, target,
+                                            target_disp, target_count, target_dt, op, win);
+    }
+    if (MPI_NO_OP == op) {
+        return OMPI_SUCCESS;
+    }
+    operation.origin = (buffer_t){(void *) origin_addr, origin_count, origin_dt};
+    operation.target = (buffer_t){NULL, target_count, target_dt};
+    count(win, bytes_of(&operation.target));
+    return operate(helper, to, &operation, target_disp, op, false);
+}
+
+static int raccumulate(const void *origin_addr, ompi_osc_cached_count_t origin_count,
+                       struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
+                       ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
+                       struct ompi_op_t *op, ompi_win_t *win, struct ompi_request_t **request)
+{
+    BEGIN(OSC_CACHED_WIRE_ACC)
+    if (NULL == to) {
+        return helper->inner.osc_raccumulate(origin_addr, origin_count, origin_dt, target,
+                                             target_disp, target_count, target_dt, op, win,
+                                             request);
+    }
+    operation.origin = (buffer_t){(void *) origin_addr, origin_count, origin_dt};
+    operation.target = (buffer_t){NULL, target_count, target_dt};
+    if (MPI_NO_OP != op) {
+        count(win, bytes_of(&operation.target));
+        ret = operate(helper, to, &operation, target_disp, op, false);
+    }
+    if (OMPI_SUCCESS == ret) {
+        *request = &ompi_request_empty;
+    }
+    return ret;
+}
+
+static int get_accumulate(const void *origin_addr, ompi_osc_cached_count_t origin_count,
+                          struct ompi_datatype_t *origin_dt, void *result_addr,
+                          ompi_osc_cached_count_t result_count, struct ompi_datatype_t *result_dt,
+                          int target, ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
+                          struct ompi_datatype_t *target_dt, struct ompi_op_t *op, ompi_win_t *win)
+{
+    BEGIN(OSC_CACHED_WIRE_FETCH)
+    if (NULL == to) {
+        return helper->inner.osc_get_accumulate(origin_addr, origin_count, origin_dt, result_addr,
+                                                result_count, result_dt, target, target_disp,
+                                                target_count, target_dt, op, win);
+    }
+    operation.origin = (buffer_t){(void *) origin_addr, origin_count, origin_dt};
+    operation.result = (buffer_t){result_addr, result_count, result_dt};
+    operation.target = (buffer_t){NULL, target_count, target_dt};
+    count(win, bytes_of(&operation.target));
+    return operate(helper, to, &operation, target_disp, op, false);
+}
+
+static int rget_accumulate(const void *origin_addr, ompi_osc_cached_count_t origin_count,
+                           struct ompi_datatype_t *origin_dt, void *result_addr,
+                           ompi_osc_cached_count_t result_count, struct ompi_datatype_t *result_dt,
+                           int target, ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
+                           struct ompi_datatype_t *target_dt, struct ompi_op_t *op, ompi_win_t *win,
+                           struct ompi_request_t **request)
+{
+    BEGIN(OSC_CACHED_WIRE_FETCH)
+    if (NULL == to) {
+        return helper->inner.osc_rget_accumulate(origin_addr, origin_count, origin_dt, result_addr,
+                                                 result_count, result_dt, target, target_disp,
+                                                 target_count, target_dt, op, win, request);
+    }
+    operation.origin = (buffer_t){(void *) origin_addr, origin_count, origin_dt};
+    operation.result = (buffer_t){result_addr, result_count, result_dt};
+    operation.target = (buffer_t){NULL, target_count, target_dt};
+    count(win, bytes_of(&operation.target));
+    ret = operate(helper, to, &operation, target_disp, op, true);
+    if (OMPI_SUCCESS == ret) {
+        *request = &ompi_request_empty;
+    }
+    return ret;
+}
+
+static int fetch_and_op(const void *origin_addr, void *result_addr, struct ompi_datatype_t *dt,
+                        int target, ptrdiff_t target_disp, struct ompi_op_t *op, ompi_win_t *win)
+{
+    BEGIN(OSC_CACHED_WIRE_FETCH)
+    if (NULL == to) {
+        return helper->inner.osc_fetch_and_op(origin_addr, result_addr, dt, target, target_disp, op,
+                                              win);
+    }
+    operation.origin = (buffer_t){(void *) origin_addr, 1, dt};
+    operation.result = (buffer_t){result_addr, 1, dt};
+    operation.target = (buffer_t){NULL, 1, dt};
+    count(win, bytes_of(&operation.target));
+    return operate(helper, to, &operation, target_disp, op, false);
+}
+
+static int compare_and_swap(const void *origin_addr, const void *compare_addr, void *result_addr,
+                            struct ompi_datatype_t *dt, int target, ptrdiff_t target_disp,
+                            ompi_win_t *win)
+{
+    static const uint8_t elements[] = {[1] = OSC_CACHED_UINT8,
+                                       [2] = OSC_CACHED_UINT16,
+                                       [4] = OSC_CACHED_UINT32,
+                                       [8] = OSC_CACHED_UINT64};
+    size_t bytes = dt->super.size;
+    char both[16];
+
+    BEGIN(OSC_CACHED_WIRE_CAS)
+    if (NULL == to) {
+        return helper->inner.osc_compare_and_swap(origin_addr, compare_addr, result_addr, dt,
+                                                  target, target_disp, win);
+    }
+    if (sizeof(elements) <= bytes
+        || bytes != osc_cached_element_bytes(elements[bytes])) { /* only integers are allowed */
+        return MPI_ERR_TYPE;
+    }
+    memcpy(both, origin_addr, bytes);
+    memcpy(both + bytes, compare_addr, bytes);
+    operation.request.window = helper->id;
+    operation.request.element = elements[bytes];
+    operation.request.at = (uint64_t) target_disp * (uint64_t) unit_of(helper, target);
+    operation.request.count = bytes;
+    operation.data = both;
+    operation.to = expect(&(buffer_t){result_addr, 1, dt}, NULL);
+    if (NULL == operation.to) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    count(win, bytes);
+    ret = do_or_send(helper, to, &operation, operation.request, NULL, 0, bytes);
+    release(operation.to);
+    return ret;
+}
+
+const ompi_osc_base_module_t ompi_osc_cached_helper_operations = {
+    .osc_put = put,
+    .osc_get = get,
+    .osc_rput = rput,
+    .osc_rget = rget,
+    .osc_accumulate = accumulate,
+    .osc_raccumulate = raccumulate,
+    .osc_get_accumulate = get_accumulate,
+    .osc_rget_accumulate = rget_accumulate,
+    .osc_fetch_and_op = fetch_and_op,
+    .osc_compare_and_swap = compare_and_swap,
+};

@@ -1,0 +1,422 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+#include "ompi_config.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "opal/runtime/opal_progress.h"
+#include "opal/util/proc.h"
+#include "ompi/communicator/communicator.h"
+#include "ompi/constants.h"
+#include "ompi/runtime/mpiruntime.h"
+
+#include "osc_cached_params.h"
+#include "osc_cached_helper_process.h"
+#include "osc_cached_helper_ucx.h"
+
+enum {
+    MIN_CHUNK = 3008,  /* bytes; the paper's smallest buffers, cut to a multiple of 16 */
+    REPLIES = 2,       /* buffers of a session for data on its way back */
+    LAYOUT_ROOM = 512, /* blocks of layouts that a session keeps */
+    SPINS = 32,        /* looks at the network before the processor is offered to others */
+};
+
+static struct {
+    osc_cached_ucx_t *ucx; /* NULL: it does not run */
+    osc_cached_server_t *server;
+    osc_cached_client_t client;
+    osc_cached_map_t addresses; /* by name */
+    pthread_mutex_t lock;       /* of the client, when threaded */
+    bool threaded;
+    uint32_t windows; /* numbers given */
+} helper = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* several threads may make the first window at the same time */
+static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
+
+static void lock(void)
+{
+    if (helper.threaded) {
+        (void) pthread_mutex_lock(&helper.lock);
+    }
+}
+
+static void unlock(void)
+{
+    if (helper.threaded) {
+        (void) pthread_mutex_unlock(&helper.lock);
+    }
+}
+
+/* --- The thread's side */
+
+static void on_request(void *context, const void *header, size_t header_bytes, const void *data,
+                       size_t data_bytes)
+{
+    osc_cached_server_receive(helper.server, header, header_bytes, data, data_bytes);
+}
+
+static void on_sent(void *context, void *cookie)
+{
+    osc_cached_server_sent(helper.server, cookie);
+}
+
+static void on_idle(void *context)
+{
+    osc_cached_server_tell(helper.server);
+}
+
+static osc_cached_sending_t send_reply(void *context, uint64_t origin,
+                                       const osc_cached_reply_t *reply, const void *data,
+                                       void *cookie)
+{
+    return osc_cached_ucx_reply(helper.ucx, origin, reply, data, cookie);
+}
+
+/* --- The origin's side */
+
+static void on_reply(void *context, const void *header, size_t header_bytes, const void *data,
+                     size_t data_bytes)
+{
+    osc_cached_client_receive(&helper.client, header, header_bytes, data, data_bytes);
+}
+
+static void *reserve(void *context, size_t data_bytes)
+{
+    return osc_cached_ucx_reserve(helper.ucx, data_bytes);
+}
+
+static void send_request(void *context, osc_cached_remote_t *remote, void *message,
+                         size_t data_bytes)
+{
+    osc_cached_ucx_send(helper.ucx, remote->context, message, data_bytes);
+}
+
+/* Let something happen; the lock is held.  What we wait for may need Open MPI's own progress: of
+ * our process, because the holder of a lock waits for us to take part in its put. */
+static void let_progress(unsigned *spins)
+{
+    if (osc_cached_ucx_progress(helper.ucx)) {
+        *spins = 0;
+        return;
+    }
+    unlock();
+    opal_progress();
+    if (SPINS < ++*spins) {
+        (void) sched_yield();
+    }
+    lock();
+}
+
+/* --- Life */
+
+static int make_server(void)
+{
+    const ompi_osc_cached_numbers_t *numbers = &ompi_osc_cached_numbers;
+    osc_cached_server_config_t config = {
+        .alloc = &osc_cached_alloc_default,
+        .name = (uint64_t) OMPI_PROC_MY_NAME->jobid << 32 | OMPI_PROC_MY_NAME->vpid,
+        .memory = (uint64_t) numbers->helper_memory,
+        .buffers = (uint32_t) numbers->helper_buffers,
+        .chunk = (uint32_t) numbers->helper_chunk / 16 * 16,
+        .min_chunk = MIN_CHUNK,
+        .replies = REPLIES,
+        .room = LAYOUT_ROOM,
+        .spares = (uint32_t) numbers->helper_spares,
+        .spare_bytes = (uint32_t) numbers->helper_chunk / 16 * 16,
+        .send = send_reply,
+    };
+
+    return osc_cached_server_create(&config, &helper.server);
+}
+
+const char *ompi_osc_cached_helper_start(void)
+{
+    osc_cached_ucx_handlers_t handlers = {
+        .request = on_request, .sent = on_sent, .idle = on_idle, .reply = on_reply};
+    osc_cached_client_config_t config = {.alloc = &osc_cached_alloc_default,
+                                         .name = (uint64_t) OMPI_PROC_MY_NAME->jobid << 32
+                                                 | OMPI_PROC_MY_NAME->vpid,
+                                         .reserve = reserve,
+                                         .send = send_request};
+    const char *why = NULL;
+
+    (void) pthread_mutex_lock(&starting);
+    if (NULL == helper.ucx) {
+        helper.threaded = ompi_mpi_thread_multiple || opal_using_threads();
+        if (OSC_CACHED_OK != make_server()) {
+            why = "there is no memory, or osc_cached_helper_memory is too small";
+        } else {
+            osc_cached_client_init(&helper.client, &config);
+            osc_cached_map_init(&helper.addresses, &osc_cached_alloc_default);
+            helper.ucx = osc_cached_ucx_start(&handlers, &why);
+            if (NULL == helper.ucx) {
+                osc_cached_client_fini(&helper.client);
+                osc_cached_server_destroy(helper.server);
+            } else {
+                why = NULL;
+            }
+        }
+    }
+    (void) pthread_mutex_unlock(&starting);
+    return why;
+}
+
+void ompi_osc_cached_helper_stop(void)
+{
+    if (NULL == helper.ucx) {
+        return;
+    }
+    osc_cached_ucx_stop(helper.ucx);
+    helper.ucx = NULL;
+    osc_cached_client_fini(&helper.client);
+    osc_cached_server_destroy(helper.server);
+    for (uint32_t i = 0; i < helper.addresses.cells; ++i) {
+        free(helper.addresses.cell[i].value);
+    }
+    osc_cached_map_fini(&helper.addresses);
+}
+
+const void *ompi_osc_cached_helper_address(size_t *bytes)
+{
+    return osc_cached_ucx_address(helper.ucx, bytes);
+}
+
+bool ompi_osc_cached_helper_knows(uint64_t name)
+{
+    bool known;
+
+    lock();
+    known = NULL != osc_cached_map_get(&helper.addresses, name, 0);
+    unlock();
+    return known;
+}
+
+bool ompi_osc_cached_helper_learn(uint64_t name, const void *address, size_t bytes)
+{
+    void *copy;
+    bool learnt;
+
+    lock();
+    learnt = NULL != osc_cached_map_get(&helper.addresses, name, 0);
+    if (!learnt) {
+        copy = malloc(bytes);
+        if (NULL != copy) {
+            memcpy(copy, address, bytes);
+            learnt = OSC_CACHED_OK == osc_cached_map_add(&helper.addresses, name, 0, copy);
+            if (!learnt) {
+                free(copy);
+            }
+        }
+    }
+    unlock();
+    return learnt;
+}
+
+uint32_t ompi_osc_cached_helper_number(void)
+{
+    uint32_t number;
+
+    (void) pthread_mutex_lock(&starting);
+    number = helper.windows++;
+    (void) pthread_mutex_unlock(&starting);
+    return number;
+}
+
+int ompi_osc_cached_helper_open(osc_cached_window_id_t id, void *base, uint64_t size,
+                                _Atomic unsigned long *served)
+{
+    int ret;
+
+    osc_cached_ucx_lock(helper.ucx);
+    ret = osc_cached_server_open(helper.server, id, base, size);
+    if (OSC_CACHED_OK == ret) {
+        osc_cached_server_count(helper.server, id, served);
+    }
+    osc_cached_ucx_unlock(helper.ucx, false);
+    return (OSC_CACHED_OK == ret) ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
+}
+
+void ompi_osc_cached_helper_close(osc_cached_window_id_t id)
+{
+    osc_cached_ucx_lock(helper.ucx);
+    osc_cached_server_close(helper.server, id);
+    osc_cached_ucx_unlock(helper.ucx, true);
+}
+
+/* --- Operations */
+
+static int error_of(osc_cached_refused_t why)
+{
+    switch (why) {
+    case OSC_CACHED_REFUSED_NOT:
+        return OMPI_SUCCESS;
+    case OSC_CACHED_REFUSED_RANGE:
+    case OSC_CACHED_REFUSED_LENGTH:
+        return MPI_ERR_RMA_RANGE;
+    case OSC_CACHED_REFUSED_LOCK:
+        return MPI_ERR_RMA_SYNC;
+    case OSC_CACHED_REFUSED_WINDOW:
+        return MPI_ERR_WIN;
+    default:
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+}
+
+osc_cached_remote_t *ompi_osc_cached_helper_reach(uint64_t name)
+{
+    osc_cached_remote_t *remote;
+    const void *address;
+
+    lock();
+    remote = osc_cached_client_remote(&helper.client, name);
+    if (NULL != remote && NULL == remote->context) {
+        address = osc_cached_map_get(&helper.addresses, name, 0);
+        remote->context = (NULL == address) ? NULL : osc_cached_ucx_connect(helper.ucx, address);
+        if (NULL == remote->context) {
+            remote = NULL;
+        }
+    }
+    unlock();
+    return remote;
+}
+
+static int submit(osc_cached_remote_t *remote, osc_cached_call_t *call)
+{
+    osc_cached_push_t pushed;
+    unsigned spins = 0;
+
+    while (OSC_CACHED_PUSH_WAIT
+           == (pushed = osc_cached_client_push(&helper.client, remote, call))) {
+        let_progress(&spins);
+    }
+    return (OSC_CACHED_PUSH_SENT == pushed) ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
+}
+
+int ompi_osc_cached_helper_submit(osc_cached_remote_t *remote, osc_cached_call_t *call)
+{
+    int ret;
+
+    lock();
+    ret = submit(remote, call);
+    unlock();
+    return ret;
+}
+
+typedef struct {
+    osc_cached_refused_t why;
+    bool over;
+} locking_t;
+
+static void locked(osc_cached_call_t *call, osc_cached_refused_t why)
+{
+    locking_t *locking = call->context;
+
+    locking->why = why;
+    locking->over = true;
+}
+
+int ompi_osc_cached_helper_lock(osc_cached_remote_t *remote, osc_cached_window_id_t id,
+                                bool exclusive)
+{
+    locking_t locking = {.over = false};
+    osc_cached_call_t call = {
+        .request = {.kind = OSC_CACHED_WIRE_LOCK, .window = id, .count = exclusive},
+        .end = locked,
+        .context = &locking};
+    unsigned spins = 0;
+    int ret;
+
+    lock();
+    ret = submit(remote, &call);
+    while (OMPI_SUCCESS == ret && !locking.over) {
+        let_progress(&spins);
+        if (!locking.over) { /* the target may have forgotten us: then it is asked again */
+            ret = submit(remote, &call);
+        }
+    }
+    unlock();
+    return (OMPI_SUCCESS == ret) ? error_of(locking.why) : ret;
+}
+
+int ompi_osc_cached_helper_unlock(osc_cached_remote_t *remote, osc_cached_window_id_t id)
+{
+    osc_cached_call_t call = {.request = {.kind = OSC_CACHED_WIRE_UNLOCK, .window = id}};
+
+    return ompi_osc_cached_helper_submit(remote, &call);
+}
+
+/* Wait for one process; the lock is held. */
+static int flush(osc_cached_remote_t *remote)
+{
+    unsigned spins = 0;
+
+    while (!osc_cached_client_is_idle(remote)) {
+        let_progress(&spins);
+    }
+    return error_of(osc_cached_client_refused(&helper.client, remote));
+}
+
+int ompi_osc_cached_helper_flush(osc_cached_remote_t *remote)
+{
+    int ret = OMPI_SUCCESS;
+
+    lock();
+    if (NULL != remote) {
+        ret = flush(remote);
+    } else {
+        while (NULL != (remote = osc_cached_client_active(&helper.client))) {
+            int error = flush(remote);
+
+            ret = (OMPI_SUCCESS == ret) ? error : ret;
+        }
+    }
+    unlock();
+    return ret;
+}
+
+int ompi_osc_cached_helper_flush_local(osc_cached_remote_t *remote)
+{
+    unsigned spins = 0;
+
+    lock();
+    if (NULL != remote) {
+        while (0 < remote->answers) {
+            let_progress(&spins);
+        }
+    } else {
+        while (0 < helper.client.calls.count) {
+            let_progress(&spins);
+        }
+    }
+    unlock();
+    return OMPI_SUCCESS;
+}
+
+void ompi_osc_cached_helper_await(const uint32_t *count)
+{
+    unsigned spins = 0;
+
+    lock();
+    while (0 < *count) {
+        let_progress(&spins);
+    }
+    unlock();
+}
+
+int ompi_osc_cached_helper_local(const osc_cached_request_t *request,
+                                 const osc_cached_layout_t *layout, const void *data, void *result)
+{
+    osc_cached_refused_t why;
+
+    osc_cached_ucx_lock(helper.ucx);
+    why = osc_cached_server_local(helper.server, request, layout, data, result);
+    osc_cached_ucx_unlock(helper.ucx, false);
+    return error_of(why);
+}

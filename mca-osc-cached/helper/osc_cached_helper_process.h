@@ -1,0 +1,82 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The helper of this process: one server and its thread, one client, for all windows.
+ *
+ * Locks.  The server and the thread's worker have one, which is never held while anybody waits.
+ * The client and the origin's worker have another one, taken only where several threads call MPI;
+ * it is given back while a call waits.  Nobody takes both.
+ */
+
+#ifndef OSC_CACHED_HELPER_PROCESS_H
+#define OSC_CACHED_HELPER_PROCESS_H
+
+#include "ompi_config.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ompi/group/group.h"
+
+#include "core/osc_cached_client.h"
+#include "core/osc_cached_server.h"
+
+BEGIN_C_DECLS
+
+/** Start it, if it does not run yet.  @return NULL, or why it cannot run, in words */
+const char *ompi_osc_cached_helper_start(void);
+void ompi_osc_cached_helper_stop(void);
+
+/** Name of a process, the same for all. */
+static inline uint64_t ompi_osc_cached_helper_name(ompi_group_t *group, int rank)
+{
+    opal_process_name_t name = ompi_group_get_proc_name(group, rank);
+
+    return (uint64_t) name.jobid << 32 | name.vpid;
+}
+
+/** Where processes are: each must have been told of before it is reached. */
+const void *ompi_osc_cached_helper_address(size_t *bytes);
+bool ompi_osc_cached_helper_knows(uint64_t name);
+/** @return whether there is memory */
+bool ompi_osc_cached_helper_learn(uint64_t name, const void *address, size_t bytes);
+
+/** A new number for a window whose first rank we are. */
+uint32_t ompi_osc_cached_helper_number(void);
+
+/**
+ * Serve a window from now on.
+ *
+ * @param served  counts what is done on it
+ */
+int ompi_osc_cached_helper_open(osc_cached_window_id_t id, void *base, uint64_t size,
+                                _Atomic unsigned long *served);
+void ompi_osc_cached_helper_close(osc_cached_window_id_t id);
+
+/* As an origin.  These functions wait, and let everything progress meanwhile. */
+
+/** @return NULL: it cannot be reached */
+osc_cached_remote_t *ompi_osc_cached_helper_reach(uint64_t name);
+/** Send all of an operation.  @return an Open MPI error code */
+int ompi_osc_cached_helper_submit(osc_cached_remote_t *remote, osc_cached_call_t *call);
+/** Take the lock of a window. */
+int ompi_osc_cached_helper_lock(osc_cached_remote_t *remote, osc_cached_window_id_t id,
+                                bool exclusive);
+/** Give it back; all operations under it must be complete. */
+int ompi_osc_cached_helper_unlock(osc_cached_remote_t *remote, osc_cached_window_id_t id);
+/** Wait until a process has done all that we sent; NULL: all processes.
+ * @return the first refusal since the last time */
+int ompi_osc_cached_helper_flush(osc_cached_remote_t *remote);
+/** Wait until all answers are there. */
+int ompi_osc_cached_helper_flush_local(osc_cached_remote_t *remote);
+/** Wait until *count is 0. */
+void ompi_osc_cached_helper_await(const uint32_t *count);
+
+/** An operation on our own memory, at once. */
+int ompi_osc_cached_helper_local(const osc_cached_request_t *request,
+                                 const osc_cached_layout_t *layout, const void *data, void *result);
+
+END_C_DECLS
+
+#endif /* OSC_CACHED_HELPER_PROCESS_H */

@@ -1,0 +1,538 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* pipe2 */
+#endif
+
+#include "osc_cached_helper_ucx.h"
+
+#if defined(__has_include)
+#if __has_include(<ucp/api/ucp.h>)
+#include <ucp/api/ucp.h>
+#endif
+#endif
+
+#ifndef UCP_API_VERSION /* built without UCX */
+
+osc_cached_ucx_t *osc_cached_ucx_start(const osc_cached_ucx_handlers_t *handlers, const char **why)
+{
+    (void) handlers;
+    *why = "osc/cached was built without UCX";
+    return NULL;
+}
+
+/* The rest is never called. */
+
+void osc_cached_ucx_stop(osc_cached_ucx_t *ucx)
+{
+    (void) ucx;
+}
+
+const void *osc_cached_ucx_address(const osc_cached_ucx_t *ucx, size_t *bytes)
+{
+    (void) ucx;
+    *bytes = 0;
+    return NULL;
+}
+
+void osc_cached_ucx_lock(osc_cached_ucx_t *ucx)
+{
+    (void) ucx;
+}
+
+void osc_cached_ucx_unlock(osc_cached_ucx_t *ucx, bool sent)
+{
+    (void) ucx;
+    (void) sent;
+}
+
+void *osc_cached_ucx_connect(osc_cached_ucx_t *ucx, const void *address)
+{
+    (void) ucx;
+    (void) address;
+    return NULL;
+}
+
+void *osc_cached_ucx_reserve(osc_cached_ucx_t *ucx, size_t data_bytes)
+{
+    (void) ucx;
+    (void) data_bytes;
+    return NULL;
+}
+
+void osc_cached_ucx_send(osc_cached_ucx_t *ucx, void *endpoint, void *message, size_t data_bytes)
+{
+    (void) ucx;
+    (void) endpoint;
+    (void) message;
+    (void) data_bytes;
+}
+
+bool osc_cached_ucx_progress(osc_cached_ucx_t *ucx)
+{
+    (void) ucx;
+    return false;
+}
+
+osc_cached_sending_t osc_cached_ucx_reply(osc_cached_ucx_t *ucx, uint64_t origin,
+                                          const osc_cached_reply_t *reply, const void *data,
+                                          void *cookie)
+{
+    (void) ucx;
+    (void) origin;
+    (void) reply;
+    (void) data;
+    (void) cookie;
+    return OSC_CACHED_LOST;
+}
+
+unsigned long osc_cached_ucx_wakes(const osc_cached_ucx_t *ucx)
+{
+    (void) ucx;
+    return 0;
+}
+
+#else
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The functions of UCX that we use. */
+#define UCX_FUNCTIONS(F)          \
+    F(config_read)                \
+    F(config_modify)              \
+    F(config_release)             \
+    F(init_version)               \
+    F(cleanup)                    \
+    F(worker_create)              \
+    F(worker_destroy)             \
+    F(worker_get_address)         \
+    F(worker_release_address)     \
+    F(worker_get_efd)             \
+    F(worker_arm)                 \
+    F(worker_progress)            \
+    F(worker_set_am_recv_handler) \
+    F(ep_create)                  \
+    F(ep_close_nbx)               \
+    F(am_send_nbx)                \
+    F(request_check_status)       \
+    F(request_free)
+
+static struct {
+#define FIELD(name) __typeof__(ucp_##name) *name;
+    UCX_FUNCTIONS(FIELD)
+#undef FIELD
+} ucp;
+
+enum { REQUEST_ID = 1, REPLY_ID = 2 }; /* active messages */
+
+/* A message on its way. */
+typedef struct message {
+    osc_cached_ucx_t *ucx;
+    void *cookie;                                   /* of a reply */
+    unsigned char header[OSC_CACHED_REQUEST_BYTES]; /* the longer one of both */
+    char data[];
+} message_t;
+
+/* The data of a request follows its header, as the client wants it. */
+_Static_assert(offsetof(message_t, data) == offsetof(message_t, header) + OSC_CACHED_REQUEST_BYTES,
+               "there is a gap between header and data");
+_Static_assert(OSC_CACHED_REPLY_BYTES <= OSC_CACHED_REQUEST_BYTES, "replies have longer headers");
+
+/* An endpoint of either side, to be closed at the end. */
+typedef struct endpoint {
+    struct endpoint *next;
+    ucp_ep_h ep;
+} endpoint_t;
+
+struct osc_cached_ucx {
+    osc_cached_ucx_handlers_t handlers;
+    ucp_context_h context;
+    ucp_worker_h serving; /* the thread's */
+    ucp_worker_h asking;  /* the origin's side */
+    ucp_address_t *address;
+    size_t address_bytes;
+    int event_fd;
+    int pipe[2]; /* wakes the thread */
+    pthread_t thread;
+    pthread_mutex_t lock; /* of serving, origins and the server */
+    _Atomic bool stops;
+    _Atomic unsigned long wakes;
+    osc_cached_map_t origins; /* endpoints back to them, by name; never closed before the end */
+    endpoint_t *connected;
+};
+
+static bool load(const char **why)
+{
+    void *library = dlopen("libucp.so.0", RTLD_NOW | RTLD_LOCAL);
+
+    *why = "libucp.so.0 cannot be loaded, or is too old";
+    if (NULL == library) {
+        return false;
+    }
+#define LOOK_UP(name)                                                             \
+    {                                                                             \
+        void *symbol = dlsym(library, "ucp_" #name);                              \
+        if (NULL == symbol) {                                                     \
+            return false;                                                         \
+        }                                                                         \
+        memcpy(&ucp.name, &symbol, sizeof(symbol)); /* from data to a function */ \
+    }
+    UCX_FUNCTIONS(LOOK_UP)
+#undef LOOK_UP
+    return true;
+}
+
+/* --- The target's side */
+
+static ucs_status_t on_request(void *arg, const void *header, size_t header_bytes, void *data,
+                               size_t data_bytes, const ucp_am_recv_param_t *param)
+{
+    osc_cached_ucx_t *ucx = arg;
+    osc_cached_request_t request;
+
+    if ((param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV)
+        || !(param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP)) {
+        return UCS_OK; /* nobody of ours sends such messages */
+    }
+    if (osc_cached_request_decode(header, header_bytes, data_bytes, &request)
+        && param->reply_ep != osc_cached_map_get(&ucx->origins, request.origin, 0)) {
+        (void) osc_cached_map_remove(&ucx->origins, request.origin, 0);
+        if (OSC_CACHED_OK
+            != osc_cached_map_add(&ucx->origins, request.origin, 0, param->reply_ep)) {
+            return UCS_OK; /* without memory to answer nothing can be done */
+        }
+    }
+    ucx->handlers.request(ucx->handlers.context, header, header_bytes, data, data_bytes);
+    return UCS_OK;
+}
+
+static void on_reply_sent(void *request, ucs_status_t status, void *arg)
+{
+    message_t *message = arg;
+
+    (void) status;
+    ucp.request_free(request);
+    if (NULL != message->cookie) {
+        message->ucx->handlers.sent(message->ucx->handlers.context, message->cookie);
+    }
+    free(message);
+}
+
+osc_cached_sending_t osc_cached_ucx_reply(osc_cached_ucx_t *ucx, uint64_t origin,
+                                          const osc_cached_reply_t *reply, const void *data,
+                                          void *cookie)
+{
+    ucp_ep_h ep = osc_cached_map_get(&ucx->origins, origin, 0);
+    message_t *message = malloc(sizeof(*message));
+    ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS
+                                                 | UCP_OP_ATTR_FIELD_CALLBACK
+                                                 | UCP_OP_ATTR_FIELD_USER_DATA,
+                                 .flags = UCP_AM_SEND_FLAG_EAGER,
+                                 .cb.send = on_reply_sent,
+                                 .user_data = message};
+    ucs_status_ptr_t sending;
+
+    if (NULL == ep || NULL == message) {
+        free(message);
+        return OSC_CACHED_LOST;
+    }
+    message->ucx = ucx;
+    message->cookie = cookie;
+    osc_cached_reply_encode(reply, message->header);
+    sending = ucp.am_send_nbx(ep, REPLY_ID, message->header, OSC_CACHED_REPLY_BYTES, data,
+                              reply->length, &param);
+    if (!UCS_PTR_IS_PTR(sending)) {
+        free(message);
+        return UCS_PTR_IS_ERR(sending) ? OSC_CACHED_LOST : OSC_CACHED_SENT;
+    }
+    return OSC_CACHED_SENDING;
+}
+
+void osc_cached_ucx_lock(osc_cached_ucx_t *ucx)
+{
+    (void) pthread_mutex_lock(&ucx->lock);
+}
+
+static void wake(osc_cached_ucx_t *ucx)
+{
+    static const char byte = 0;
+
+    /* a full pipe wakes it just as well */
+    (void) !write(ucx->pipe[1], &byte, 1);
+}
+
+void osc_cached_ucx_unlock(osc_cached_ucx_t *ucx, bool sent)
+{
+    (void) pthread_mutex_unlock(&ucx->lock);
+    if (sent) {
+        wake(ucx);
+    }
+}
+
+static void *serve(void *arg)
+{
+    osc_cached_ucx_t *ucx = arg;
+    struct pollfd fds[2] = {{.fd = ucx->event_fd, .events = POLLIN},
+                            {.fd = ucx->pipe[0], .events = POLLIN}};
+    char bytes[64];
+    bool sleeps;
+
+    while (!atomic_load_explicit(&ucx->stops, memory_order_acquire)) {
+        (void) pthread_mutex_lock(&ucx->lock);
+        /* not for ever: another thread may want the lock */
+        for (int i = 0; i < 64 && 0 != ucp.worker_progress(ucx->serving); ++i) {
+        }
+        ucx->handlers.idle(ucx->handlers.context);
+        sleeps = UCS_OK == ucp.worker_arm(ucx->serving);
+        (void) pthread_mutex_unlock(&ucx->lock);
+        if (sleeps) {
+            (void) poll(fds, 2, -1);
+            atomic_fetch_add_explicit(&ucx->wakes, 1, memory_order_relaxed);
+            if (0 != fds[1].revents) {
+                (void) !read(ucx->pipe[0], bytes, sizeof(bytes));
+            }
+        }
+    }
+    return NULL;
+}
+
+unsigned long osc_cached_ucx_wakes(const osc_cached_ucx_t *ucx)
+{
+    return atomic_load_explicit(&ucx->wakes, memory_order_relaxed);
+}
+
+/* --- The origin's side */
+
+static ucs_status_t on_reply(void *arg, const void *header, size_t header_bytes, void *data,
+                             size_t data_bytes, const ucp_am_recv_param_t *param)
+{
+    osc_cached_ucx_t *ucx = arg;
+
+    if (!(param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV)) {
+        ucx->handlers.reply(ucx->handlers.context, header, header_bytes, data, data_bytes);
+    }
+    return UCS_OK;
+}
+
+static void on_request_sent(void *request, ucs_status_t status, void *arg)
+{
+    (void) status;
+    ucp.request_free(request);
+    free(arg);
+}
+
+void *osc_cached_ucx_connect(osc_cached_ucx_t *ucx, const void *address)
+{
+    endpoint_t *endpoint = malloc(sizeof(*endpoint));
+    ucp_ep_params_t params = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS, .address = address};
+
+    if (NULL == endpoint || UCS_OK != ucp.ep_create(ucx->asking, &params, &endpoint->ep)) {
+        free(endpoint);
+        return NULL;
+    }
+    endpoint->next = ucx->connected;
+    ucx->connected = endpoint;
+    return endpoint->ep;
+}
+
+void *osc_cached_ucx_reserve(osc_cached_ucx_t *ucx, size_t data_bytes)
+{
+    message_t *message = malloc(sizeof(*message) + data_bytes);
+
+    if (NULL == message) {
+        return NULL;
+    }
+    message->ucx = ucx;
+    return message->header;
+}
+
+void osc_cached_ucx_send(osc_cached_ucx_t *ucx, void *endpoint, void *header, size_t data_bytes)
+{
+    message_t *message = (message_t *) (void *) ((char *) header - offsetof(message_t, header));
+    ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS
+                                                 | UCP_OP_ATTR_FIELD_CALLBACK
+                                                 | UCP_OP_ATTR_FIELD_USER_DATA,
+                                 .flags = UCP_AM_SEND_FLAG_EAGER | UCP_AM_SEND_FLAG_REPLY,
+                                 .cb.send = on_request_sent,
+                                 .user_data = message};
+
+    (void) ucx;
+    if (!UCS_PTR_IS_PTR(ucp.am_send_nbx(endpoint, REQUEST_ID, message->header,
+                                        OSC_CACHED_REQUEST_BYTES, message->data, data_bytes,
+                                        &param))) {
+        free(message);
+    }
+}
+
+bool osc_cached_ucx_progress(osc_cached_ucx_t *ucx)
+{
+    return 0 != ucp.worker_progress(ucx->asking);
+}
+
+/* --- Life */
+
+const void *osc_cached_ucx_address(const osc_cached_ucx_t *ucx, size_t *bytes)
+{
+    *bytes = ucx->address_bytes;
+    return ucx->address;
+}
+
+static bool make_worker(osc_cached_ucx_t *ucx, unsigned id, ucp_am_recv_callback_t handler,
+                        ucp_worker_h *worker)
+{
+    ucp_worker_params_t params = {.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
+                                  .thread_mode = UCS_THREAD_MODE_SERIALIZED};
+    ucp_am_handler_param_t receives = {
+        .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS
+                      | UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG,
+        .id = id,
+        .flags = UCP_AM_FLAG_WHOLE_MSG,
+        .cb = handler,
+        .arg = ucx};
+
+    return UCS_OK == ucp.worker_create(ucx->context, &params, worker)
+           && UCS_OK == ucp.worker_set_am_recv_handler(*worker, &receives);
+}
+
+static bool make_workers(osc_cached_ucx_t *ucx, const char **why)
+{
+    ucp_params_t params = {.field_mask =
+                               UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED,
+                           .features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP,
+                           .mt_workers_shared = 1};
+    ucp_config_t *config;
+    ucs_status_t status;
+
+    *why = "UCX has no context for active messages";
+    if (UCS_OK != ucp.config_read(NULL, NULL, &config)) {
+        return false;
+    }
+    /* one connection to each process, not one for each network device */
+    (void) ucp.config_modify(config, "MAX_EAGER_LANES", "1");
+    (void) ucp.config_modify(config, "MAX_RNDV_LANES", "1");
+    status = ucp.init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &ucx->context);
+    ucp.config_release(config);
+    if (UCS_OK != status) {
+        ucx->context = NULL;
+        return false;
+    }
+    *why = "UCX has no worker that wakes a thread (are there file descriptors left?)";
+    return make_worker(ucx, REQUEST_ID, on_request, &ucx->serving)
+           && make_worker(ucx, REPLY_ID, on_reply, &ucx->asking)
+           && UCS_OK == ucp.worker_get_efd(ucx->serving, &ucx->event_fd)
+           && UCS_OK == ucp.worker_get_address(ucx->serving, &ucx->address, &ucx->address_bytes);
+}
+
+static bool start_thread(osc_cached_ucx_t *ucx, const char **why)
+{
+    sigset_t all, before;
+    int ret;
+
+    *why = "there is no file descriptor or thread left";
+    if (0 != pipe2(ucx->pipe, O_CLOEXEC | O_NONBLOCK)) {
+        ucx->pipe[0] = -1;
+        return false;
+    }
+    (void) fcntl(ucx->event_fd, F_SETFD, FD_CLOEXEC);
+    /* signals are the program's */
+    (void) sigfillset(&all);
+    (void) pthread_sigmask(SIG_SETMASK, &all, &before);
+    ret = pthread_create(&ucx->thread, NULL, serve, ucx);
+    (void) pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return 0 == ret;
+}
+
+static void close_endpoint(ucp_worker_h worker, ucp_ep_h ep)
+{
+    ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
+                                 .flags = UCP_EP_CLOSE_FLAG_FORCE};
+    ucs_status_ptr_t closing = ucp.ep_close_nbx(ep, &param);
+
+    if (UCS_PTR_IS_PTR(closing)) {
+        while (UCS_INPROGRESS == ucp.request_check_status(closing)) {
+            (void) ucp.worker_progress(worker);
+        }
+        ucp.request_free(closing);
+    }
+}
+
+/* Give back what there is. */
+static void take_down(osc_cached_ucx_t *ucx)
+{
+    while (NULL != ucx->connected) {
+        endpoint_t *endpoint = ucx->connected;
+
+        ucx->connected = endpoint->next;
+        close_endpoint(ucx->asking, endpoint->ep);
+        free(endpoint);
+    }
+    for (uint32_t i = 0; i < ucx->origins.cells; ++i) {
+        if (NULL != ucx->origins.cell[i].value) {
+            close_endpoint(ucx->serving, ucx->origins.cell[i].value);
+        }
+    }
+    osc_cached_map_fini(&ucx->origins);
+    if (NULL != ucx->address) {
+        ucp.worker_release_address(ucx->serving, ucx->address);
+    }
+    if (NULL != ucx->asking) {
+        ucp.worker_destroy(ucx->asking);
+    }
+    if (NULL != ucx->serving) {
+        ucp.worker_destroy(ucx->serving);
+    }
+    if (NULL != ucx->context) {
+        ucp.cleanup(ucx->context);
+    }
+    if (0 <= ucx->pipe[0]) {
+        (void) close(ucx->pipe[0]);
+        (void) close(ucx->pipe[1]);
+    }
+    (void) pthread_mutex_destroy(&ucx->lock);
+    free(ucx);
+}
+
+osc_cached_ucx_t *osc_cached_ucx_start(const osc_cached_ucx_handlers_t *handlers, const char **why)
+{
+    osc_cached_ucx_t *ucx;
+
+    if (!load(why)) {
+        return NULL;
+    }
+    *why = "there is no memory";
+    ucx = calloc(1, sizeof(*ucx));
+    if (NULL == ucx) {
+        return NULL;
+    }
+    ucx->handlers = *handlers;
+    ucx->pipe[0] = -1;
+    (void) pthread_mutex_init(&ucx->lock, NULL);
+    osc_cached_map_init(&ucx->origins, &osc_cached_alloc_default);
+    if (!make_workers(ucx, why) || !start_thread(ucx, why)) {
+        take_down(ucx);
+        return NULL;
+    }
+    return ucx;
+}
+
+void osc_cached_ucx_stop(osc_cached_ucx_t *ucx)
+{
+    atomic_store_explicit(&ucx->stops, true, memory_order_release);
+    wake(ucx);
+    (void) pthread_join(ucx->thread, NULL);
+    take_down(ucx);
+}
+
+#endif

@@ -1,0 +1,82 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The helper's network: UCX, with a context and two workers of its own.
+ *
+ *     origin                          target
+ *     worker of the origin's side     worker of the thread
+ *     osc_cached_ucx_send     ----->  request       (the thread; the server's lock is held)
+ *     reply                   <-----  osc_cached_ucx_reply
+ *
+ * The thread sleeps in poll(2) on the event descriptor of its worker and on a pipe.  Only addresses
+ * of that worker are exchanged; replies go back on the endpoint that a request came on.
+ *
+ * UCX is loaded when the first helper starts: a process without one does not even map it, and the
+ * component can be loaded where there is no UCX.
+ *
+ * Knows nothing of MPI.
+ */
+
+#ifndef OSC_CACHED_HELPER_UCX_H
+#define OSC_CACHED_HELPER_UCX_H
+
+#include "core/osc_cached_client.h"
+#include "core/osc_cached_server.h"
+
+typedef struct osc_cached_ucx osc_cached_ucx_t;
+
+/** What it calls.  Neither function may call osc_cached_ucx_progress. */
+typedef struct {
+    void *context;
+    /** A request has arrived; the server's lock is held. */
+    void (*request)(void *context, const void *header, size_t header_bytes, const void *data,
+                    size_t data_bytes);
+    /** A reply that was SENDING is gone; the server's lock is held. */
+    void (*sent)(void *context, void *cookie);
+    /** Nothing more has arrived, and the thread is about to sleep; the server's lock is held. */
+    void (*idle)(void *context);
+    /** A reply has arrived, in osc_cached_ucx_progress. */
+    void (*reply)(void *context, const void *header, size_t header_bytes, const void *data,
+                  size_t data_bytes);
+} osc_cached_ucx_handlers_t;
+
+/**
+ * Load UCX, make context and workers, start the thread.
+ *
+ * @param[out] why  what failed, in words
+ * @return NULL: it could not be started
+ */
+osc_cached_ucx_t *osc_cached_ucx_start(const osc_cached_ucx_handlers_t *handlers, const char **why);
+
+/** Stop the thread and give everything back.  Nobody sends to us any more. */
+void osc_cached_ucx_stop(osc_cached_ucx_t *ucx);
+
+/** Address of the thread's worker. */
+const void *osc_cached_ucx_address(const osc_cached_ucx_t *ucx, size_t *bytes);
+
+/** The lock of the thread's worker, and of the server behind it. */
+void osc_cached_ucx_lock(osc_cached_ucx_t *ucx);
+/** @param sent  replies were sent under it: the thread has to look after them */
+void osc_cached_ucx_unlock(osc_cached_ucx_t *ucx, bool sent);
+
+/* The origin's side; the caller's lock */
+
+/** An endpoint to the process with this address.  @return NULL: not reachable */
+void *osc_cached_ucx_connect(osc_cached_ucx_t *ucx, const void *address);
+void *osc_cached_ucx_reserve(osc_cached_ucx_t *ucx, size_t data_bytes);
+/** Send a message from osc_cached_ucx_reserve. */
+void osc_cached_ucx_send(osc_cached_ucx_t *ucx, void *endpoint, void *message, size_t data_bytes);
+/** @return whether anything happened */
+bool osc_cached_ucx_progress(osc_cached_ucx_t *ucx);
+
+/* The target's side; the server's lock */
+
+osc_cached_sending_t osc_cached_ucx_reply(osc_cached_ucx_t *ucx, uint64_t origin,
+                                          const osc_cached_reply_t *reply, const void *data,
+                                          void *cookie);
+
+/** How often the thread was woken. */
+unsigned long osc_cached_ucx_wakes(const osc_cached_ucx_t *ucx);
+
+#endif /* OSC_CACHED_HELPER_UCX_H */

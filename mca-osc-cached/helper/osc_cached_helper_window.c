@@ -1,0 +1,751 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Windows with a helper: their creation, epochs and end.
+ *
+ * One arbiter.  Accumulates, atomics and locks of a window exclude each other at the target only if
+ * all go to the helper: all processes decide together, when the window is created.
+ */
+
+#include "ompi_config.h"
+
+#include <dirent.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "opal/runtime/opal_progress.h"
+#include "opal/util/info.h"
+#include "opal/util/proc.h"
+#include "opal/util/show_help.h"
+#include "ompi/communicator/communicator.h"
+#include "ompi/constants.h"
+#include "ompi/mca/coll/coll.h"
+#include "ompi/runtime/mpiruntime.h"
+
+#include "osc_cached_params.h"
+#include "osc_cached_helper.h"
+#include "osc_cached_helper_shape.h"
+#include "osc_cached_helper_window.h"
+
+/* All of this process, for MPI_Win_free: by then the cache has forgotten the window. */
+static ompi_osc_cached_helper_t *helpers = NULL;
+static opal_mutex_t lock = OPAL_MUTEX_STATIC_INIT;
+
+/* --- Targets */
+
+static void lock_targets(ompi_osc_cached_helper_t *helper)
+{
+    if (helper->threaded) {
+        opal_mutex_lock(&helper->lock);
+    }
+}
+
+static void unlock_targets(ompi_osc_cached_helper_t *helper)
+{
+    if (helper->threaded) {
+        opal_mutex_unlock(&helper->lock);
+    }
+}
+
+ompi_osc_cached_helper_target_t *ompi_osc_cached_helper_target(ompi_osc_cached_helper_t *helper,
+                                                               int rank)
+{
+    ompi_osc_cached_helper_target_t *target;
+
+    lock_targets(helper);
+    target = osc_cached_map_get(&helper->targets, (uint64_t) rank, 0);
+    if (NULL == target) {
+        target = calloc(1, sizeof(*target));
+        if (NULL != target) {
+            target->rank = rank;
+            target->remote = ompi_osc_cached_helper_reach(
+                ompi_osc_cached_helper_name(helper->win->w_group, rank));
+            if (NULL == target->remote
+                || OSC_CACHED_OK
+                       != osc_cached_map_add(&helper->targets, (uint64_t) rank, 0, target)) {
+                free(target);
+                target = NULL;
+            }
+        }
+    }
+    unlock_targets(helper);
+    return target;
+}
+
+/* The next target that we have to do with, from a place on. */
+static ompi_osc_cached_helper_target_t *next_target(ompi_osc_cached_helper_t *helper,
+                                                    uint32_t *place)
+{
+    while (*place < helper->targets.cells) {
+        ompi_osc_cached_helper_target_t *target = helper->targets.cell[(*place)++].value;
+
+        if (NULL != target) {
+            return target;
+        }
+    }
+    return NULL;
+}
+
+static int hold(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_target_t *target,
+                bool exclusive)
+{
+    int ret = ompi_osc_cached_helper_lock(target->remote, helper->id, exclusive);
+
+    if (OMPI_SUCCESS == ret) {
+        target->held = true;
+        ompi_osc_cached_count(ompi_osc_cached_window_of(helper->win), OSC_CACHED_STAT_helper_locks);
+    }
+    return ret;
+}
+
+static int let_go(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_target_t *target)
+{
+    if (!target->held) {
+        return OMPI_SUCCESS;
+    }
+    target->held = false;
+    return ompi_osc_cached_helper_unlock(target->remote, helper->id);
+}
+
+/* In an epoch of MPI_Win_lock_all a target is locked when it is first used; targets are locked. */
+static int hold_shared(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_target_t *target)
+{
+    return (helper->all_locks && !target->held) ? hold(helper, target, false) : OMPI_SUCCESS;
+}
+
+int ompi_osc_cached_helper_access(ompi_osc_cached_helper_t *helper, int rank,
+                                  ompi_osc_cached_helper_target_t **result)
+{
+    ompi_osc_cached_helper_target_t *target = ompi_osc_cached_helper_target(helper, rank);
+    int ret = OMPI_SUCCESS;
+
+    *result = NULL;
+    if (NULL == target) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    if (helper->all) {
+        lock_targets(helper); /* two threads may be here with the same target: it is locked once */
+        ret = hold_shared(helper, target);
+        unlock_targets(helper);
+        *result = target;
+    } else if (target->locked || helper->fence || (target->started && !helper->starts_early)) {
+        *result = target;
+    } else if (!target->started) {
+        ret = OMPI_ERR_RMA_SYNC;
+    }
+    return ret;
+}
+
+int ompi_osc_cached_helper_inner_access(ompi_osc_cached_helper_t *helper, int rank,
+                                        ompi_osc_cached_helper_target_t **result)
+{
+    ompi_osc_cached_helper_target_t *target;
+    int ret = OMPI_SUCCESS;
+
+    *result = NULL;
+    if (helper->fence) {
+        return OMPI_SUCCESS;
+    }
+    target = ompi_osc_cached_helper_target(helper, rank);
+    if (NULL == target) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    lock_targets(helper);
+    if (helper->all) {
+        ret = hold_shared(helper, target);
+        if (OMPI_SUCCESS == ret && !helper->inner_all) {
+            ret = helper->inner.osc_lock_all(MPI_MODE_NOCHECK, helper->win);
+            helper->inner_all = OMPI_SUCCESS == ret;
+        }
+        *result = target;
+    } else if (target->locked) {
+        if (!target->inner) {
+            ret = helper->inner.osc_lock(target->type, rank, MPI_MODE_NOCHECK, helper->win);
+            target->inner = OMPI_SUCCESS == ret;
+        }
+        *result = target;
+    } else if (!target->started) {
+        ret = OMPI_ERR_RMA_SYNC;
+    }
+    unlock_targets(helper);
+    return ret;
+}
+
+/* After the operation: a flush of another thread that began before it does not complete it. */
+void ompi_osc_cached_helper_inner_issued(ompi_osc_cached_helper_t *helper,
+                                         ompi_osc_cached_helper_target_t *target)
+{
+    lock_targets(helper);
+    target->issued = ++helper->sequence;
+    unlock_targets(helper);
+}
+
+/* Has the inner component something to flush at a target?  Targets are locked. */
+static bool is_pending(const ompi_osc_cached_helper_t *helper,
+                       const ompi_osc_cached_helper_target_t *target)
+{
+    return target->flushed < target->issued && helper->flushed < target->issued;
+}
+
+/* --- Epochs */
+
+static int first_error(int one, int other)
+{
+    return (OMPI_SUCCESS != one) ? one : other;
+}
+
+static bool is_passive(const ompi_osc_cached_helper_t *helper)
+{
+    return helper->all || 0 < helper->locks;
+}
+
+static int helper_fence(int mpi_assert, ompi_win_t *win)
+{
+    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
+    int flushed, ret;
+
+    if (is_passive(helper)) {
+        return OMPI_ERR_RMA_SYNC;
+    }
+    flushed = ompi_osc_cached_helper_flush(NULL);
+    if (helper->starts_early) {
+        mpi_assert &= ~MPI_MODE_NOPRECEDE; /* it would not wait for the others */
+    }
+    ret = helper->inner.osc_fence(mpi_assert, win);
+    if (OMPI_SUCCESS == ret) {
+        helper->fence = 0 == (mpi_assert & MPI_MODE_NOSUCCEED);
+    }
+    return first_error(ret, flushed);
+}
+
+static int helper_start(struct ompi_group_t *group, int mpi_assert, ompi_win_t *win)
+{
+    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
+    int size = ompi_group_size(group), ret;
+    int *ranks;
+
+    if (is_passive(helper)) {
+        return OMPI_ERR_RMA_SYNC;
+    }
+    ranks = malloc((size_t) (2 * size + 1) * sizeof(*ranks));
+    if (NULL == ranks) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    for (int i = 0; i < size; ++i) {
+        ranks[i] = i;
+    }
+    ret = ompi_group_translate_ranks(group, size, ranks, win->w_group, ranks + size);
+    if (OMPI_SUCCESS == ret) {
+        ret = helper->inner.osc_start(group, mpi_assert, win);
+    }
+    helper->fence = helper->fence && OMPI_SUCCESS != ret;
+    for (int i = 0; i < size && OMPI_SUCCESS == ret; ++i) {
+        ompi_osc_cached_helper_target_t *target =
+            ompi_osc_cached_helper_target(helper, ranks[size + i]);
+
+        if (NULL == target) {
+            ret = OMPI_ERR_OUT_OF_RESOURCE;
+        } else {
+            target->started = true;
+            ++helper->started;
+        }
+    }
+    free(ranks);
+    return ret;
+}
+
+static int helper_complete(ompi_win_t *win)
+{
+    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
+    int flushed = ompi_osc_cached_helper_flush(NULL);
+    int ret = helper->inner.osc_complete(win);
+    ompi_osc_cached_helper_target_t *target;
+    uint32_t place = 0;
+
+    while (OMPI_SUCCESS == ret && 0 < helper->started
+           && NULL != (target = next_target(helper, &place))) {
+        helper->started -= target->started;
+        target->started = false;
+    }
+    return first_error(ret, flushed);
+}
+
+static int helper_lock(int type, int rank, int mpi_assert, ompi_win_t *win)
+{
+    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
+    ompi_osc_cached_helper_target_t *target = ompi_osc_cached_helper_target(helper, rank);
+    int ret = OMPI_SUCCESS;
+
+    if (NULL == target) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    if (helper->all || 0 < helper->started || target->locked) {
+        return OMPI_ERR_RMA_SYNC;
+    }
+    if (!(mpi_assert & MPI_MODE_NOCHECK)) {
+        ret = hold(helper, target, MPI_LOCK_EXCLUSIVE == type);
+    }
+    if (OMPI_SUCCESS == ret) {
+        lock_targets(helper);
+        target->type = type;
+        target->locked = true;
+        ++helper->locks;
+        helper->fence = false; /* there was no operation in it, and none may come */
+        unlock_targets(helper);
+    }
+    return ret;
+}
+
+static int helper_unlock(int rank, ompi_win_t *win)
+{
+    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
+    ompi_osc_cached_helper_target_t *target = ompi_osc_cached_helper_target(helper, rank);
+    int flushed, ret = OMPI_SUCCESS;
+
+    if (NULL == target) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    if (!target->locked) {
+        return OMPI_ERR_RMA_SYNC;
+    }
+    flushed = ompi_osc_cached_helper_flush(target->remote);
+    if (target->inner) {
+        ret = helper->inner.osc_unlock(rank, win);
+    }
+    lock_targets(helper);
+    target->locked = false;
+    target->inner = false;
+    target->flushed = target->issued;
+    --helper->locks;
+    unlock_targets(helper);
+    return first_error(first_error(ret, let_go(helper, target)), flushed);
+}
+
+static int helper_lock_all(int mpi_assert, ompi_win_t *win)
+{
+    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
+
+    if (is_passive(helper) || 0 < helper->started) {
+        return OMPI_ERR_RMA_SYNC;
+    }
+    helper->all = true;
+    helper->all_locks = 0 == (mpi_assert & MPI_MODE_NOCHECK);
+    helper->fence = false;
+    return OMPI_SUCCESS;
+}
+
+static int helper_unlock_all(ompi_win_t *win)
+{
+    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
+    ompi_osc_cached_helper_target_t *target;
+    int flushed, ret = OMPI_SUCCESS;
+    uint32_t place = 0;
+
+    if (!helper->all) {
+        return OMPI_ERR_RMA_SYNC;
+    }
+    flushed = ompi_osc_cached_helper_flush(NULL);
+    if (helper->inner_all) {
+        ret = helper->inner.osc_unlock_all(win);
+    }
+    helper->all = false;
+    helper->all_locks = false;
+    helper->inner_all = false;
+    while (NULL != (target = next_target(helper, &place))) {
+        target->flushed = target->issued;
+        ret = first_error(ret, let_go(helper, target));
+    }
+    return first_error(ret, flushed);
+}
+
+/* A flush of one target: at the helper, and at the inner component where it has something to do.
+ * Without an epoch it finds the error. */
+static int flush(ompi_osc_cached_helper_t *helper, int rank, bool local,
+                 ompi_osc_base_module_flush_fn_t inner_flush)
+{
+    ompi_osc_cached_helper_target_t *target;
+    uint64_t issued = 0;
+    bool pending;
+    int flushed, ret;
+
+    lock_targets(helper);
+    target = osc_cached_map_get(&helper->targets, (uint64_t) rank, 0);
+    pending = NULL != target && is_pending(helper, target);
+    issued = pending ? target->issued : 0;
+    unlock_targets(helper);
+    if (!helper->all && (NULL == target || !target->locked)) {
+        return inner_flush(rank, helper->win);
+    }
+    if (NULL == target) {
+        return OMPI_SUCCESS; /* nothing was ever done there */
+    }
+    flushed = local ? ompi_osc_cached_helper_flush_local(target->remote)
+                    : ompi_osc_cached_helper_flush(target->remote);
+    if (!pending) {
+        return flushed;
+    }
+    ret = inner_flush(rank, helper->win);
+    if (OMPI_SUCCESS == ret && !local) {
+        lock_targets(helper);
+        target->flushed = (target->flushed < issued) ? issued : target->flushed;
+        unlock_targets(helper);
+    }
+    return first_error(ret, flushed);
+}
+
+static int flush_all(ompi_osc_cached_helper_t *helper, bool local,
+                     ompi_osc_base_module_flush_all_fn_t inner_flush)
+{
+    ompi_osc_cached_helper_target_t *target;
+    uint32_t place = 0;
+    uint64_t issued;
+    bool pending = false;
+    int flushed, ret;
+
+    if (!is_passive(helper)) {
+        return inner_flush(helper->win);
+    }
+    lock_targets(helper);
+    issued = helper->sequence;
+    while (!pending && NULL != (target = next_target(helper, &place))) {
+        pending = is_pending(helper, target);
+    }
+    unlock_targets(helper);
+    flushed = local ? ompi_osc_cached_helper_flush_local(NULL) : ompi_osc_cached_helper_flush(NULL);
+    if (!pending) {
+        return flushed;
+    }
+    ret = inner_flush(helper->win);
+    if (OMPI_SUCCESS == ret && !local) {
+        lock_targets(helper);
+        helper->flushed = (helper->flushed < issued) ? issued : helper->flushed;
+        unlock_targets(helper);
+    }
+    return first_error(ret, flushed);
+}
+
+static int helper_flush(int rank, ompi_win_t *win)
+{
+    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
+
+    return flush(helper, rank, false, helper->inner.osc_flush);
+}
+
+static int helper_flush_local(int rank, ompi_win_t *win)
+{
+    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
+
+    return flush(helper, rank, true, helper->inner.osc_flush_local);
+}
+
+static int helper_flush_all(ompi_win_t *win)
+{
+    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
+
+    return flush_all(helper, false, helper->inner.osc_flush_all);
+}
+
+static int helper_flush_local_all(ompi_win_t *win)
+{
+    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
+
+    return flush_all(helper, true, helper->inner.osc_flush_local_all);
+}
+
+/* The inner component may know nothing of the epoch. */
+static int helper_sync(ompi_win_t *win)
+{
+    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
+
+    if (!is_passive(helper)) {
+        return helper->inner.osc_sync(win);
+    }
+    atomic_thread_fence(memory_order_seq_cst);
+    opal_progress();
+    return OMPI_SUCCESS;
+}
+
+/* --- End */
+
+static void destroy(ompi_osc_cached_helper_t *helper)
+{
+    ompi_osc_cached_helper_target_t *target;
+    uint32_t place = 0;
+
+    while (NULL != (target = next_target(helper, &place))) {
+        free(target);
+    }
+    osc_cached_map_fini(&helper->targets);
+    if (NULL != helper->comm) {
+        (void) ompi_comm_free(&helper->comm);
+    }
+    free(helper->disp_units);
+    OBJ_DESTRUCT(&helper->lock);
+    free(helper);
+}
+
+static int helper_free(ompi_win_t *win)
+{
+    ompi_osc_cached_helper_t **link, *helper;
+    int flushed, ret;
+
+    opal_mutex_lock(&lock);
+    for (link = &helpers; win != (*link)->win; link = &(*link)->next) {
+    }
+    helper = *link;
+    *link = helper->next;
+    opal_mutex_unlock(&lock);
+    flushed = ompi_osc_cached_helper_flush(NULL);
+    /* others may still have operations for us on their way, or give a lock back */
+    ret =
+        helper->comm->c_coll->coll_barrier(helper->comm, helper->comm->c_coll->coll_barrier_module);
+    ompi_osc_cached_helper_close(helper->id);
+    *win->w_osc_module = helper->inner;
+    destroy(helper);
+    return first_error(win->w_osc_module->osc_free(win), first_error(ret, flushed));
+}
+
+/* --- Creation */
+
+/* Put our functions into the module, where it has its own. */
+static void install(ompi_osc_cached_helper_t *helper)
+{
+    static const ompi_osc_base_module_t epochs = {
+        .osc_fence = helper_fence,
+        .osc_start = helper_start,
+        .osc_complete = helper_complete,
+        .osc_lock = helper_lock,
+        .osc_unlock = helper_unlock,
+        .osc_lock_all = helper_lock_all,
+        .osc_unlock_all = helper_unlock_all,
+        .osc_flush = helper_flush,
+        .osc_flush_all = helper_flush_all,
+        .osc_flush_local = helper_flush_local,
+        .osc_flush_local_all = helper_flush_local_all,
+        .osc_sync = helper_sync,
+        .osc_free = helper_free,
+    };
+    typedef int (*slot_t)(void);
+    enum { SLOTS = sizeof(ompi_osc_base_module_t) / sizeof(slot_t) };
+    slot_t mine[SLOTS], more[SLOTS], theirs[SLOTS];
+
+    helper->inner = *helper->win->w_osc_module;
+    memcpy(mine, &epochs, sizeof(mine));
+    memcpy(more, &ompi_osc_cached_helper_operations, sizeof(more));
+    memcpy(theirs, &helper->inner, sizeof(theirs));
+    for (int i = 0; i < SLOTS; ++i) {
+        slot_t ours = (NULL != mine[i]) ? mine[i] : more[i];
+
+        if (NULL != ours && NULL != theirs[i]) {
+            memcpy((char *) helper->win->w_osc_module + i * sizeof(slot_t), &ours, sizeof(slot_t));
+        }
+    }
+}
+
+static int agree(ompi_communicator_t *comm, int *values, int count, struct ompi_op_t *op)
+{
+    return comm->c_coll->coll_allreduce(MPI_IN_PLACE, values, count, MPI_INT, op, comm,
+                                        comm->c_coll->coll_allreduce_module);
+}
+
+/* Tell all processes where all are. */
+static bool exchange_addresses(ompi_communicator_t *comm)
+{
+    size_t bytes;
+    const void *address = ompi_osc_cached_helper_address(&bytes);
+    int size = ompi_comm_size(comm), most = (int) bytes;
+    bool good = OMPI_SUCCESS == agree(comm, &most, 1, MPI_MAX);
+    char *all = good ? calloc((size_t) size + 1, (size_t) most) : NULL;
+    int ready = NULL != all;
+
+    /* when one process has no memory nobody waits for it */
+    if (OMPI_SUCCESS != agree(comm, &ready, 1, MPI_MIN) || !ready) {
+        free(all);
+        return false;
+    }
+    memcpy(all + (size_t) size * (size_t) most, address, bytes);
+    good =
+        OMPI_SUCCESS
+        == comm->c_coll->coll_allgather(all + (size_t) size * (size_t) most, most, MPI_BYTE, all,
+                                        most, MPI_BYTE, comm, comm->c_coll->coll_allgather_module);
+    for (int i = 0; i < size && good; ++i) {
+        good = ompi_osc_cached_helper_learn(ompi_osc_cached_helper_name(comm->c_local_group, i),
+                                            all + (size_t) i * (size_t) most, (size_t) most);
+    }
+    free(all);
+    return good;
+}
+
+static bool knows_all(ompi_communicator_t *comm)
+{
+    for (int i = 0; i < ompi_comm_size(comm); ++i) {
+        if (!ompi_osc_cached_helper_knows(ompi_osc_cached_helper_name(comm->c_local_group, i))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What this process wants for a window. */
+static bool is_wanted(opal_info_t *info, bool helpful)
+{
+    int wish = ompi_osc_cached_params.helper, flag = 0;
+    char value[8] = "";
+
+    if (NULL != info) {
+#if OMPI_MAJOR_VERSION >= 5
+        opal_cstring_t *text = NULL;
+
+        if (OPAL_SUCCESS == opal_info_get(info, "ompi_osc_cached_helper", &text, &flag) && flag) {
+            strncpy(value, text->string, sizeof(value) - 1);
+            OBJ_RELEASE(text);
+        }
+#else
+        (void) opal_info_get(info, "ompi_osc_cached_helper", sizeof(value) - 1, value, &flag);
+#endif
+    }
+    if (0 == strcmp(value, "on")) {
+        return true;
+    }
+    return 0 != strcmp(value, "off")
+           && (OSC_CACHED_HELPER_ON == wish || (OSC_CACHED_HELPER_AUTO == wish && helpful));
+}
+
+/* Has the node a network that reaches into memory by itself? */
+static bool has_rdma(void)
+{
+    static const char *const classes[] = {"/sys/class/infiniband", "/sys/class/cxi"};
+    bool found = false;
+
+    for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]) && !found; ++i) {
+        DIR *folder = opendir(classes[i]);
+        struct dirent *entry;
+
+        if (NULL == folder) {
+            continue;
+        }
+        while (!found && NULL != (entry = readdir(folder))) {
+            found = '.' != entry->d_name[0];
+        }
+        (void) closedir(folder);
+    }
+    return found;
+}
+
+static bool is_on_one_node(ompi_communicator_t *comm)
+{
+    for (int i = 0; i < ompi_comm_size(comm); ++i) {
+        ompi_proc_t *proc = ompi_group_peer_lookup(comm->c_local_group, i);
+
+        if (NULL == proc || !OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* All processes want a helper, and have one. */
+static bool is_agreed(ompi_communicator_t *comm, opal_info_t *info, int flavor)
+{
+    bool fits = MPI_WIN_FLAVOR_CREATE == flavor || MPI_WIN_FLAVOR_ALLOCATE == flavor;
+    bool automatic = OSC_CACHED_HELPER_AUTO == ompi_osc_cached_params.helper;
+    int values[2] = {fits, 0};
+    const char *why = NULL;
+
+    if (automatic) {
+        values[1] = !is_on_one_node(comm) && !has_rdma();
+        /* one answer for all: the first process that is alone on its node knows it */
+        if (OMPI_SUCCESS != agree(comm, &values[1], 1, MPI_MAX)) {
+            return false;
+        }
+    }
+    values[0] = fits && is_wanted(info, 0 != values[1]);
+    if (OMPI_SUCCESS != agree(comm, values, 1, MPI_MIN) || !values[0]) {
+        return false;
+    }
+    why = ompi_osc_cached_helper_start();
+    if (NULL != why) {
+        opal_show_help("help-mpi-osc-cached.txt", "no-helper", true, why,
+                       opal_process_info.nodename);
+    }
+    values[0] = NULL == why;
+    values[1] = NULL == why && knows_all(comm);
+    if (OMPI_SUCCESS != agree(comm, values, 2, MPI_MIN) || !values[0]) {
+        return false;
+    }
+    return values[1] || exchange_addresses(comm);
+}
+
+/* The name of the window: that of its first process, and a number of it. */
+static bool find_name(ompi_osc_cached_helper_t *helper)
+{
+    ompi_communicator_t *comm = helper->comm;
+    int number = (0 == helper->rank) ? (int) ompi_osc_cached_helper_number() : 0;
+
+    helper->id.creator = ompi_osc_cached_helper_name(comm->c_local_group, 0);
+    if (OMPI_SUCCESS
+        != comm->c_coll->coll_bcast(&number, 1, MPI_INT, 0, comm,
+                                    comm->c_coll->coll_bcast_module)) {
+        return false;
+    }
+    helper->id.number = (uint32_t) number;
+    return true;
+}
+
+void ompi_osc_cached_helper_attach(ompi_osc_cached_window_t *window, void **base, size_t size,
+                                   ompi_osc_cached_disp_unit_t disp_unit, ompi_communicator_t *comm,
+                                   opal_info_t *info, int flavor)
+{
+    ompi_osc_cached_helper_t *helper;
+    bool opened = false;
+    int good;
+
+    if (OSC_CACHED_HELPER_OFF == ompi_osc_cached_params.helper || !is_agreed(comm, info, flavor)) {
+        return;
+    }
+    helper = calloc(1, sizeof(*helper));
+    good = NULL != helper;
+    if (OMPI_SUCCESS != agree(comm, &good, 1, MPI_MIN) || !good) {
+        free(helper);
+        return;
+    }
+    helper->win = window->win;
+    helper->rank = ompi_comm_rank(comm);
+    helper->starts_early = 0 == strcmp("pt2pt", window->inner_name);
+    helper->threaded = window->threaded;
+    OBJ_CONSTRUCT(&helper->lock, opal_mutex_t);
+    osc_cached_map_init(&helper->targets, &osc_cached_alloc_default);
+    good = OMPI_SUCCESS == ompi_comm_dup(comm, &helper->comm) && find_name(helper)
+           && OMPI_SUCCESS
+                  == ompi_osc_cached_window_units(helper->comm, disp_unit, &helper->disp_unit,
+                                                  &helper->disp_units)
+           && (0 != helper->disp_unit || NULL != helper->disp_units);
+    if (good) {
+        opened =
+            OMPI_SUCCESS == ompi_osc_cached_helper_open(helper->id, *base, size, &helper->served);
+        good = opened;
+    }
+    /* and from here on others may send */
+    if (OMPI_SUCCESS != agree(comm, &good, 1, MPI_MIN) || !good) {
+        if (opened) {
+            ompi_osc_cached_helper_close(helper->id);
+        }
+        destroy(helper);
+        return;
+    }
+    opal_mutex_lock(&lock);
+    helper->next = helpers;
+    helpers = helper;
+    opal_mutex_unlock(&lock);
+    install(helper);
+    window->helper = helper;
+    window->served = &helper->served;
+}
+
+void ompi_osc_cached_helper_finalize(void)
+{
+    ompi_osc_cached_helper_stop();
+    ompi_osc_cached_shape_finalize();
+}

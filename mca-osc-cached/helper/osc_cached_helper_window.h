@@ -1,0 +1,102 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A window with a helper, as its origins see it.
+ *
+ * Epochs.  Locks are the helper's alone.  The inner component has a passive epoch only for its own
+ * operations, puts and gets: it begins, with MPI_MODE_NOCHECK, at the first of them.  Its locks and
+ * flushes wait for connections, so for a target that computes; where it has nothing to do, they are
+ * not called.
+ *
+ *     MPI_Win_lock      locked; held, unless MPI_MODE_NOCHECK
+ *     MPI_Put, MPI_Get  inner: locked there, too; issued grows
+ *     MPI_Win_flush     flushed is what issued was, so that it need not go there again
+ *     MPI_Win_unlock    neither locked nor held nor inner
+ *
+ * and the same with MPI_Win_lock_all: all and inner_all, held of each target that is used.
+ */
+
+#ifndef OSC_CACHED_HELPER_WINDOW_H
+#define OSC_CACHED_HELPER_WINDOW_H
+
+#include "osc_cached_window.h"
+#include "osc_cached_helper_process.h"
+
+BEGIN_C_DECLS
+
+/** A process of the window that we have to do with. */
+typedef struct {
+    osc_cached_remote_t *remote;
+    int rank;
+    int type;         /**< of the lock */
+    bool locked;      /**< by MPI_Win_lock */
+    bool held;        /**< we have its lock at the helper */
+    bool inner;       /**< locked in the inner component, too */
+    uint64_t issued;  /**< number of the last operation of the inner component */
+    uint64_t flushed; /**< those up to here are complete */
+    bool started;     /**< in the group of MPI_Win_start */
+} ompi_osc_cached_helper_target_t;
+
+typedef struct ompi_osc_cached_helper_t {
+    struct ompi_osc_cached_helper_t *next;
+    ompi_win_t *win;
+    ompi_communicator_t *comm; /**< our own */
+    osc_cached_window_id_t id;
+    int rank;
+    ompi_osc_cached_disp_unit_t disp_unit;   /**< bytes, of all targets, or 0: see disp_units */
+    ompi_osc_cached_disp_unit_t *disp_units; /**< bytes, by target */
+    /** the functions of the inner component */
+    ompi_osc_base_module_t inner;
+    /** its MPI_Win_start does not wait for MPI_Win_post: in such epochs it does everything */
+    bool starts_early;
+
+    bool fence;        /**< in a fence epoch */
+    int started;       /**< targets in an epoch of MPI_Win_start */
+    int locks;         /**< targets locked by MPI_Win_lock */
+    bool all;          /**< in an epoch of MPI_Win_lock_all */
+    bool all_locks;    /**< in which targets are locked when we first use them */
+    bool inner_all;    /**< the inner component is in such an epoch, too */
+    uint64_t sequence; /**< operations of the inner component in passive epochs */
+    uint64_t flushed;  /**< those up to here are complete */
+
+    osc_cached_map_t targets; /**< by rank */
+    opal_mutex_t lock;        /**< of targets, when threaded */
+    bool threaded;
+    _Atomic unsigned long served; /**< operations of others on our memory */
+} ompi_osc_cached_helper_t;
+
+/** Of a window that has one. */
+static inline ompi_osc_cached_helper_t *ompi_osc_cached_helper_of(ompi_win_t *win)
+{
+    return ompi_osc_cached_window_of(win)->helper;
+}
+
+/** A target, new or known.  @return NULL: no memory, or it cannot be reached */
+ompi_osc_cached_helper_target_t *ompi_osc_cached_helper_target(ompi_osc_cached_helper_t *helper,
+                                                               int rank);
+
+/**
+ * Before an operation of the helper: is there an epoch for it, and the lock that belongs to it?
+ *
+ * @param[out] target  NULL: the operation is the inner component's, in this epoch
+ */
+int ompi_osc_cached_helper_access(ompi_osc_cached_helper_t *helper, int rank,
+                                  ompi_osc_cached_helper_target_t **target);
+/**
+ * The same before an operation of the inner component.
+ *
+ * @param[out] target  NULL: the epoch is not a passive one
+ */
+int ompi_osc_cached_helper_inner_access(ompi_osc_cached_helper_t *helper, int rank,
+                                        ompi_osc_cached_helper_target_t **target);
+/** And after it, in a passive epoch. */
+void ompi_osc_cached_helper_inner_issued(ompi_osc_cached_helper_t *helper,
+                                         ompi_osc_cached_helper_target_t *target);
+
+/** The functions for operations, in the places of a module. */
+extern const ompi_osc_base_module_t ompi_osc_cached_helper_operations;
+
+END_C_DECLS
+
+#endif /* OSC_CACHED_HELPER_WINDOW_H */

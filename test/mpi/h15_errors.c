@@ -1,0 +1,45 @@
+/* H12, H15: an operation outside of the target's memory is an error of the origin at the next
+ * flush, one without an epoch at once; target and origin live.
+ * test: for=osc-cached ranks=2 transport=shm,tcp limit=60 mca="osc_cached_helper=on"
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "helper.h"
+
+int main(int argc, char **argv)
+{
+    struct counters c;
+    MPI_Win win;
+    long *base, one = 1, got = 0;
+
+    test_init(&argc, &argv);
+    win = test_win_make(NULL, 4 * sizeof(long), sizeof(long), &base);
+    counters_open(&c, &win);
+    memset(base, 0, 4 * sizeof(long));
+    test_barrier();
+    if (0 == test_rank) {
+        FAILS(MPI_Accumulate(&one, 1, MPI_LONG, 1, 0, 1, MPI_LONG, MPI_SUM, win), MPI_ERR_RMA_SYNC);
+        OK(MPI_Win_lock_all(0, win));
+        for (int i = 0; i < 10; ++i) {
+            OK(MPI_Accumulate(&one, 1, MPI_LONG, 1, 4, 1, MPI_LONG, MPI_SUM, win));
+            FAILS(MPI_Win_flush(1, win), MPI_ERR_RMA_RANGE);
+            OK(MPI_Fetch_and_op(&one, &got, MPI_LONG, 1, 1000000000, MPI_SUM, win));
+            FAILS(MPI_Win_flush_all(win), MPI_ERR_RMA_RANGE);
+            OK(MPI_Accumulate(&one, 1, MPI_LONG, 1, 3, 1, MPI_LONG, MPI_SUM, win));
+            OK(MPI_Win_flush(1, win));
+        }
+        FAILS(MPI_Accumulate(&one, 1, MPI_LONG, 0, 4, 1, MPI_LONG, MPI_SUM, win),
+              MPI_ERR_RMA_RANGE); /* our own memory */
+        OK(MPI_Win_unlock_all(win));
+    }
+    test_barrier();
+    if (1 == test_rank) {
+        CHECK(10 == base[3], "%ld of the good ones were done", base[3]);
+        CHECK(0 == base[0] && 0 == base[1] && 0 == base[2], "the bad ones wrote");
+        COUNTS(&c, "helper_served", 10, "the helper did the good ones");
+    }
+    counters_close(&c);
+    OK(MPI_Win_free(&win));
+    return test_done();
+}
