@@ -167,10 +167,10 @@ mpi_emulate() {
 # hide a message of ours.
 mpi_known_noise() {
     # UCX over TCP: processes close their endpoints in MPI_Finalize one after the other, and the slower ones find the
-    # connection gone. Seen with plain osc/ucx of 4.1.4 and 5.0.7 (UCX 1.13.1), with more than two processes in every
-    # second run; after the program's last call, harmless.
+    # connection gone. Seen with plain osc/ucx of 4.1.4 and 5.0.7 (UCX 1.13.1; 1.18 has other words), with more than two
+    # processes in every second run; after the program's last call, harmless.
     if [[ $1 == tcp || $1 == nodes ]]; then
-        echo -n 'UCX  (ERROR|WARN)  ?(req 0x[0-9a-f]+: error during flush|disconnect failed): Endpoint timeout'
+        echo -n 'UCX  (ERROR|WARN)  ?(req 0x[0-9a-f]+: error during flush|disconnect failed): (Endpoint timeout|Connection reset by remote peer)'
     fi
     # The launchers of 4.1 and 5.0 put each remote shell into a process group of its own, which is too late when that has run its
     # command already.
