@@ -98,7 +98,7 @@ int llamatch_engine_init(llamatch_engine_t *engine, const llamatch_config_t *con
 static void clear_lane(llamatch_engine_t *engine, llamatch_lane_t *lane,
                        const llamatch_shape_t *shape)
 {
-    if (NULL != lane->queue.index) {
+    if (llamatch_lane_has_index(lane)) {
         /* all entries go; none is moved before, as its item may be gone */
         lane->queue.index->marked = 0;
         llamatch_index_drop(&engine->indexing, &lane->queue, shape);
@@ -122,7 +122,7 @@ void llamatch_peer_init(llamatch_peer_t *peer)
     llamatch_lane_init(&peer->unexpected);
 }
 
-/* A peer has its first entry. */
+/* A peer gets its first entry. */
 static void know_peer(llamatch_engine_t *engine, llamatch_peer_t *peer)
 {
     if (!peer->known) {
@@ -230,7 +230,7 @@ static inline bool has_room(const llamatch_lane_t *lane, const llamatch_shape_t 
 {
     const llamatch_node_t *tail = lane->queue.tail;
 
-    return NULL != tail && 0 == lane->room && tail->end < shape->entries
+    return 0 == lane->room && NULL != tail && tail->end < shape->entries
            && NULL == lane->queue.index && UINT32_MAX != lane->queue.effort;
 }
 
@@ -241,11 +241,11 @@ APART static int post_any(llamatch_engine_t *engine, llamatch_peer_t *peer, int3
     llamatch_lane_t *lane = (NULL != peer) ? &peer->posted : &engine->wild;
     llamatch_pos_t pos;
 
-    if (LLAMATCH_OK != llamatch_lane_append(lane, shape, tag, engine->next_post, item, &pos)) {
-        return LLAMATCH_ERR_NO_MEMORY;
-    }
     if (NULL != peer) {
         know_peer(engine, peer);
+    }
+    if (LLAMATCH_OK != llamatch_lane_append(lane, shape, tag, engine->next_post, item, &pos)) {
+        return LLAMATCH_ERR_NO_MEMORY;
     }
     heed(engine, peer);
     *place = llamatch_lane_place(lane, shape);
@@ -293,6 +293,9 @@ APART static void add_effort(llamatch_engine_t *engine, llamatch_lane_t *lane,
     llamatch_queue_t *queue = &lane->queue;
 
     close_lane(lane, shape);
+    if (llamatch_lane_is_short(lane)) {
+        return;
+    }
     if (NULL != queue->index || LLAMATCH_AUTO != engine->kind) {
         return;
     }
@@ -491,8 +494,8 @@ static int first_merged(const llamatch_shape_t *shape, llamatch_lane_t *const la
 static int first_of_both(llamatch_engine_t *engine, llamatch_lane_t *const lanes[2], int32_t tag,
                          llamatch_found_t *found, uint64_t examined[2])
 {
-    bool quick[2] = {llamatch_lane_is_short(lanes[0]) || NULL != lanes[0]->queue.index,
-                     llamatch_lane_is_short(lanes[1]) || NULL != lanes[1]->queue.index};
+    bool quick[2] = {llamatch_lane_is_short(lanes[0]) || llamatch_lane_has_index(lanes[0]),
+                     llamatch_lane_is_short(lanes[1]) || llamatch_lane_has_index(lanes[1])};
     int here = quick[0] ? 0 : 1;
     llamatch_found_t other;
 
@@ -574,7 +577,7 @@ APART static void *match_long(llamatch_engine_t *engine, llamatch_lane_t *const 
     void *item = NULL;
 
     if (0 != lanes[!from]->live) {
-        if (NULL == lanes[0]->queue.index && NULL == lanes[1]->queue.index) {
+        if (!llamatch_lane_has_index(lanes[0]) && !llamatch_lane_has_index(lanes[1])) {
             item = match_front(engine, lanes, tag);
             if (NULL != item) {
                 return item;
@@ -696,8 +699,8 @@ APART static bool cancel_long(llamatch_engine_t *engine, llamatch_lane_t *lane, 
     return true;
 }
 
-int llamatch_engine_cancel(llamatch_engine_t *engine, llamatch_peer_t *peer, void *item,
-                           uint64_t place)
+int llamatch_engine_cancel_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, void *item,
+                                uint64_t place)
 {
     llamatch_lane_t *lane = (NULL != peer) ? &peer->posted : &engine->wild;
     const llamatch_shape_t *shape = &engine->posted_shape;
@@ -732,10 +735,10 @@ APART static int arrive_any(llamatch_engine_t *engine, llamatch_peer_t *peer, in
     if (LLAMATCH_ANY_TAG == tag) {
         return LLAMATCH_ERR_ARGUMENT;
     }
+    know_peer(engine, peer);
     if (LLAMATCH_OK != llamatch_lane_append(lane, shape, tag, engine->next_arrival, item, &pos)) {
         return LLAMATCH_ERR_NO_MEMORY;
     }
-    know_peer(engine, peer);
     ++engine->next_arrival;
     llamatch_lengthen(&engine->num_unexpected, &engine->most_unexpected);
     heed(engine, peer);
@@ -915,7 +918,7 @@ static size_t walk_lane(llamatch_engine_t *engine, llamatch_lane_t *lane,
                         llamatch_visit_fn_t visit, void *context)
 {
     llamatch_queue_t *queue = &lane->queue;
-    bool indexed = (NULL != queue->index);
+    bool indexed = llamatch_lane_has_index(lane);
     size_t removed;
 
     if (indexed) {
@@ -1003,10 +1006,11 @@ void llamatch_engine_stats(const llamatch_engine_t *engine, llamatch_stats_t *po
 
 size_t llamatch_engine_num_indexed(const llamatch_engine_t *engine)
 {
-    size_t indexed = (NULL != engine->wild.queue.index);
+    size_t indexed = llamatch_lane_has_index(&engine->wild);
 
     for (const llamatch_peer_t *peer = engine->peers; NULL != peer; peer = peer->next) {
-        indexed += (NULL != peer->posted.queue.index) + (NULL != peer->unexpected.queue.index);
+        indexed += llamatch_lane_has_index(&peer->posted);
+        indexed += llamatch_lane_has_index(&peer->unexpected);
     }
     return indexed;
 }
@@ -1014,15 +1018,16 @@ size_t llamatch_engine_num_indexed(const llamatch_engine_t *engine)
 static int verify_lane(const llamatch_engine_t *engine, const llamatch_lane_t *lane,
                        const llamatch_shape_t *shape, uint64_t limit)
 {
-    const llamatch_node_t *node = lane->queue.tail;
     const llamatch_slot_t *slots = lane->slots;
     uint32_t end = lane->end;
     int broken = llamatch_lane_verify(lane, shape);
 
-    if (0 == broken && NULL != lane->queue.index) {
+    if (0 == broken && llamatch_lane_has_index(lane)) {
         broken = llamatch_index_verify(&engine->indexing, &lane->queue, shape);
     }
     if (!llamatch_lane_is_short(lane)) {
+        const llamatch_node_t *node = lane->queue.tail;
+
         slots = (NULL != node) ? llamatch_node_slots(shape, node) : NULL;
         end = (NULL != node) ? node->end : 0;
     }

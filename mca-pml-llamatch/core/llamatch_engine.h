@@ -221,8 +221,8 @@ static inline void *llamatch_engine_match(llamatch_engine_t *engine, llamatch_pe
  * @param place  as got from llamatch_engine_post or last told; 0 is no place
  * @return LLAMATCH_OK, or LLAMATCH_NOT_FOUND when it is not there
  */
-int llamatch_engine_cancel(llamatch_engine_t *engine, llamatch_peer_t *peer, void *item,
-                           uint64_t place);
+static inline int llamatch_engine_cancel(llamatch_engine_t *engine, llamatch_peer_t *peer,
+                                         void *item, uint64_t place);
 
 /**
  * Append an unexpected message.
@@ -279,6 +279,8 @@ int llamatch_engine_verify(const llamatch_engine_t *engine);
 int llamatch_engine_post_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
                               void *item, uint64_t *place);
 void *llamatch_engine_match_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag);
+int llamatch_engine_cancel_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, void *item,
+                                uint64_t place);
 int llamatch_engine_arrive_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
                                 void *item);
 llamatch_message_t llamatch_engine_receive_slow(llamatch_engine_t *engine, llamatch_peer_t *peer,
@@ -357,6 +359,21 @@ static inline void *llamatch_engine_match(llamatch_engine_t *engine, llamatch_pe
     --engine->num_posted;
     llamatch_lane_take(lane, &engine->posted_shape, first);
     return item;
+}
+
+static inline int llamatch_engine_cancel(llamatch_engine_t *engine, llamatch_peer_t *peer,
+                                         void *item, uint64_t place)
+{
+    llamatch_lane_t *lane = (NULL != peer) ? &peer->posted : &engine->wild;
+
+    if (0 == lane->live || !llamatch_lane_has_front(lane)
+        || item != lane->slots[llamatch_lane_first(lane)].item) {
+        return llamatch_engine_cancel_slow(engine, peer, item, place);
+    }
+    --engine->num_posted;
+    ++engine->posted.removed;
+    llamatch_lane_take(lane, &engine->posted_shape, llamatch_lane_first(lane));
+    return LLAMATCH_OK;
 }
 
 static inline int llamatch_engine_arrive(llamatch_engine_t *engine, llamatch_peer_t *peer,

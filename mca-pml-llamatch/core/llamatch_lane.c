@@ -22,9 +22,14 @@ static uint32_t smaller(uint32_t a, uint32_t b)
     return (a < b) ? a : b;
 }
 
+static bool is_own(const llamatch_lane_t *lane)
+{
+    return lane->tags == lane->own_tags;
+}
+
 static bool is_small(const llamatch_lane_t *lane)
 {
-    return llamatch_lane_is_short(lane) && NULL == lane->queue.head && lane->tags != lane->own_tags;
+    return llamatch_lane_is_short(lane) && !is_own(lane) && NULL == lane->queue.head;
 }
 
 /* Use the queue's only node, which is empty, as the array of a short lane. */
@@ -32,66 +37,71 @@ static void use_node(llamatch_lane_t *lane, const llamatch_shape_t *shape)
 {
     lane->tags = llamatch_node_tags(shape, lane->queue.head);
     lane->slots = llamatch_node_slots(shape, lane->queue.head);
-    lane->room = shape->short_entries;
+    lane->room = (uint16_t) shape->short_entries;
 }
 
-/* Use a lane's own array, if it may have one; else it has none. */
+/* Use a lane's own array in the place of the queue, which is empty, if it may have one; else it has
+ * none. */
 static void use_own(llamatch_lane_t *lane, const llamatch_shape_t *shape)
 {
+    lane->effort = lane->queue.effort;
     lane->tags = (0 != shape->own_entries) ? lane->own_tags : NULL;
     lane->slots = lane->own_slots;
     lane->end = 0;
-    lane->room = shape->own_entries;
+    lane->room = (uint16_t) shape->own_entries;
 }
 
-/* Copy entries, of which live says where they are, to the start of the lane's array. */
-static void pack(llamatch_lane_t *lane, const int32_t *tags, const llamatch_slot_t *slots)
+/* Move the entries of a short lane to the start of its array. */
+static void pack(llamatch_lane_t *lane)
 {
     uint32_t count = 0;
 
     for (uint64_t live = lane->live; 0 != live; live &= live - 1, ++count) {
         uint32_t index = (uint32_t) __builtin_ctzll(live);
 
-        lane->tags[count] = tags[index];
-        lane->slots[count] = slots[index];
+        lane->tags[count] = lane->tags[index];
+        lane->slots[count] = lane->slots[index];
     }
     lane->live = low_bits(count);
-    lane->end = count;
+    lane->end = (uint16_t) count;
 }
 
 /* Exchange what a lane has for a small array, or that of a queue. One of these that is at hand is
  * as good as a small one. Returns false when there is no memory. */
 static bool enlarge(llamatch_lane_t *lane, const llamatch_shape_t *shape)
 {
-    const llamatch_slot_t *slots = lane->slots;
-    int32_t *tags = lane->tags;
-    bool was_small = is_small(lane);
-    bool is_node = was_small || NULL == shape->small || lane->end >= shape->short_entries;
-    void *array = llamatch_pool_get_at_hand(shape->nodes);
+    bool was_own = is_own(lane), was_small = is_small(lane);
+    bool is_node = was_small || NULL == shape->small || lane->end >= shape->short_entries
+                   || llamatch_pool_has_at_hand(shape->nodes);
+    void *array = llamatch_pool_get(is_node ? shape->nodes : shape->small);
+    llamatch_slot_t *slots;
+    int32_t *tags;
 
-    if (NULL == array) {
-        array = llamatch_pool_get(is_node ? shape->nodes : shape->small);
-    } else {
-        is_node = true;
-    }
     if (NULL == array) {
         return false;
     }
+    tags = is_node ? llamatch_node_tags(shape, array) : array;
+    slots = is_node ? llamatch_node_slots(shape, array) : ((llamatch_small_t *) array)->slots;
+    for (uint32_t i = 0; i < lane->end; ++i) {
+        tags[i] = lane->tags[i];
+        slots[i] = lane->slots[i];
+    }
+    if (was_own) {
+        llamatch_queue_init(&lane->queue);
+        lane->queue.effort = lane->effort;
+    } else if (was_small) {
+        llamatch_pool_put(shape->small, lane->tags);
+    }
+    lane->tags = tags;
+    lane->slots = slots;
+    lane->room = (uint16_t) smaller(LLAMATCH_SMALL_ENTRIES, shape->short_entries);
     if (is_node) {
         llamatch_queue_link(&lane->queue, shape, array);
-        use_node(lane, shape);
-    } else {
-        lane->tags = ((llamatch_small_t *) array)->tags;
-        lane->slots = ((llamatch_small_t *) array)->slots;
-        lane->room = smaller(LLAMATCH_SMALL_ENTRIES, shape->short_entries);
-    }
-    pack(lane, tags, slots);
-    /* Only in the arrays of a queue is anything found by its place. */
-    for (uint32_t i = 0; is_node && NULL != shape->moved && i < lane->end; ++i) {
-        shape->moved(lane->slots[i].item, (uintptr_t) lane->tags);
-    }
-    if (was_small) {
-        llamatch_pool_put(shape->small, tags);
+        lane->room = (uint16_t) shape->short_entries;
+        /* Only in the arrays of a queue is anything found by its place. */
+        for (uint64_t live = lane->live; NULL != shape->moved && 0 != live; live &= live - 1) {
+            shape->moved(slots[__builtin_ctzll(live)].item, (uintptr_t) tags);
+        }
     }
     return true;
 }
@@ -145,9 +155,10 @@ static bool make_room(llamatch_lane_t *lane, const llamatch_shape_t *shape)
     if (!llamatch_lane_is_short(lane)) {
         use_own(lane, shape);
     } else if (llamatch_lane_count(lane) <= lane->room / 2) {
-        pack(lane, lane->tags, lane->slots);
+        pack(lane);
     }
-    if (lane->end >= lane->room && NULL == lane->queue.head && !enlarge(lane, shape)) {
+    if (lane->end >= lane->room && (is_own(lane) || NULL == lane->queue.head)
+        && !enlarge(lane, shape)) {
         return false;
     }
     if (lane->end >= lane->room) {
@@ -159,8 +170,10 @@ static bool make_room(llamatch_lane_t *lane, const llamatch_shape_t *shape)
 int llamatch_lane_append(llamatch_lane_t *lane, const llamatch_shape_t *shape, int32_t tag,
                          uint64_t seq, void *item, llamatch_pos_t *pos)
 {
-    bool is_long = 0 == shape->short_entries || NULL != lane->queue.index || 0 != lane->queue.count
-                   || llamatch_lane_is_open(lane);
+    bool is_long = 0 == shape->short_entries
+                   || (!llamatch_lane_is_short(lane)
+                       && (llamatch_lane_is_open(lane) || NULL != lane->queue.index
+                           || 0 != lane->queue.count));
 
     if (!is_long && !llamatch_lane_push(lane, tag, seq, item)) {
         if (!make_room(lane, shape)) {
@@ -204,7 +217,7 @@ void llamatch_lane_make_short(llamatch_lane_t *lane, const llamatch_shape_t *sha
     lane->tags = NULL;
     if (0 != shape->short_entries && queue->count <= shape->short_entries && NULL == queue->index
         && NULL != queue->head && queue->head == queue->tail) {
-        lane->end = llamatch_queue_pack(queue, shape);
+        lane->end = (uint16_t) llamatch_queue_pack(queue, shape);
         lane->live = low_bits(lane->end);
         use_node(lane, shape);
     }
@@ -252,20 +265,23 @@ void llamatch_lane_clear(llamatch_lane_t *lane, const llamatch_shape_t *shape)
     if (is_small(lane)) {
         llamatch_pool_put(shape->small, lane->tags);
     }
-    llamatch_queue_clear(&lane->queue, shape);
+    if (!is_own(lane)) {
+        llamatch_queue_clear(&lane->queue, shape);
+    }
     llamatch_lane_init(lane);
 }
 
 /* I1 for lanes that are small or short, and I2 */
 static int verify_short(const llamatch_lane_t *lane, const llamatch_shape_t *shape)
 {
-    const llamatch_node_t *node = lane->queue.head;
+    const llamatch_node_t *node = is_own(lane) ? NULL : lane->queue.head;
     uint64_t newest = 0;
 
     if (lane->room > shape->short_entries || lane->end > lane->room
         || 0 != (lane->live & ~low_bits(lane->end)) || (0 == lane->live && 0 != lane->end)
-        || 0 != lane->queue.count || NULL != lane->queue.index || node != lane->queue.tail
-        || (NULL == node && LLAMATCH_SMALL_ENTRIES < lane->room)) {
+        || (NULL == node && LLAMATCH_SMALL_ENTRIES < lane->room)
+        || (!is_own(lane)
+            && (0 != lane->queue.count || NULL != lane->queue.index || node != lane->queue.tail))) {
         return 21;
     }
     if (NULL != node
@@ -273,8 +289,8 @@ static int verify_short(const llamatch_lane_t *lane, const llamatch_shape_t *sha
             || llamatch_node_slots(shape, node) != lane->slots)) {
         return 22;
     }
-    if ((lane->tags == lane->own_tags) != (lane->slots == lane->own_slots)
-        || (lane->tags == lane->own_tags && lane->room != shape->own_entries)) {
+    if (is_own(lane) != (lane->slots == lane->own_slots)
+        || (is_own(lane) && lane->room != shape->own_entries)) {
         return 22;
     }
     for (uint64_t live = lane->live; 0 != live; live &= live - 1) {
@@ -323,7 +339,7 @@ int llamatch_lane_verify(const llamatch_lane_t *lane, const llamatch_shape_t *sh
     if (llamatch_lane_is_open(lane)) {
         return verify_open(lane, shape);
     }
-    broken = llamatch_queue_verify(&lane->queue, shape);
+    broken = is_own(lane) ? 0 : llamatch_queue_verify(&lane->queue, shape);
     if (0 != broken) {
         return broken;
     }

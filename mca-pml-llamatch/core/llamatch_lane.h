@@ -30,7 +30,7 @@
  *     form       | room | tags  | live               | queue
  *     -----------+------+-------+--------------------+-----------------------------------
  *     no array   | 0    | none  | 0                  | no node
- *     own        | <= 4 | there | which entries      | no node; the array is part of the lane
+ *     own        | <= 4 | there | which entries      | none: the array is where it would be
  *     small      | <= 8 | there | which entries      | no node; the array is not a node
  *     short      | <= 64| there | which entries      | one node, which is empty to the queue
  *     open       | 0    | there | which of the first | all others; the first are in its first node
@@ -76,11 +76,14 @@ typedef struct llamatch_lane {
     uint64_t live;          /**< 0: there are no entries; see above */
     int32_t *tags;          /**< own, small, short and open: those of the array; else NULL */
     llamatch_slot_t *slots; /**< the same */
-    uint32_t end;           /**< own, small and short: where the next entry comes */
-    uint32_t room;          /**< the same: entries of the array that may be used */
+    uint16_t end;           /**< own, small and short: where the next entry comes */
+    uint16_t room;          /**< the same: entries of the array that may be used */
+    uint32_t effort;        /**< own: the queue's */
     int32_t own_tags[LLAMATCH_OWN_ENTRIES];
-    llamatch_slot_t own_slots[LLAMATCH_OWN_ENTRIES];
-    llamatch_queue_t queue;
+    union {
+        llamatch_slot_t own_slots[LLAMATCH_OWN_ENTRIES]; /**< own */
+        llamatch_queue_t queue;                          /**< all other forms */
+    };
 } llamatch_lane_t;
 
 /** An entry that a search has found. Valid until the lane is changed. */
@@ -116,9 +119,14 @@ static inline bool llamatch_lane_is_open(const llamatch_lane_t *lane)
     return llamatch_lane_has_front(lane) && !llamatch_lane_is_short(lane);
 }
 
+static inline bool llamatch_lane_has_index(const llamatch_lane_t *lane)
+{
+    return !llamatch_lane_has_front(lane) && NULL != lane->queue.index;
+}
+
 static inline uint32_t llamatch_lane_count(const llamatch_lane_t *lane)
 {
-    return lane->queue.count
+    return (llamatch_lane_is_short(lane) ? 0 : lane->queue.count)
            + (llamatch_lane_has_front(lane) ? (uint32_t) __builtin_popcountll(lane->live) : 0);
 }
 
@@ -141,7 +149,7 @@ static inline bool llamatch_lane_push(llamatch_lane_t *lane, int32_t tag, uint64
     if (LLAMATCH_UNLIKELY(end >= lane->room)) { /* also every long one */
         return false;
     }
-    lane->end = (uint32_t) end + 1;
+    lane->end = (uint16_t) (end + 1);
     lane->live |= (uint64_t) 1 << end;
     lane->tags[end] = tag;
     lane->slots[end] = (llamatch_slot_t){seq, item};

@@ -492,11 +492,24 @@ static void block_give_back(llamatch_pool_class_t *c, const void *node)
     }
 }
 
+static uint32_t num_at_hand(const llamatch_pool_class_t *c)
+{
+    return atomic_load_explicit(&c->num_at_hand, memory_order_relaxed);
+}
+
+static void *take_at_hand(llamatch_pool_class_t *c)
+{
+    uint32_t last = num_at_hand(c) - 1;
+
+    atomic_store_explicit(&c->num_at_hand, last, memory_order_relaxed);
+    return c->at_hand[last];
+}
+
 /* No node is at hand any more. */
 static void put_away(llamatch_pool_class_t *c)
 {
-    while (0 < c->num_at_hand) {
-        block_give_back(c, c->at_hand[--c->num_at_hand]);
+    while (llamatch_pool_has_at_hand(c)) {
+        block_give_back(c, take_at_hand(c));
     }
 }
 
@@ -533,15 +546,15 @@ static llamatch_pool_block_t *block_with_room(llamatch_pool_class_t *c)
     return block;
 }
 
-static void *get(llamatch_pool_class_t *c, bool at_hand)
+void *llamatch_pool_get(llamatch_pool_class_t *c)
 {
     llamatch_pool_t *pool = c->pool;
     bool locked = lock(pool);
     void *node = NULL;
 
-    if (0 < c->num_at_hand) {
-        node = c->at_hand[--c->num_at_hand];
-    } else if (!at_hand) {
+    if (llamatch_pool_has_at_hand(c)) {
+        node = take_at_hand(c);
+    } else {
         llamatch_pool_block_t *block = block_with_room(c);
 
         if (NULL != block) {
@@ -556,16 +569,6 @@ static void *get(llamatch_pool_class_t *c, bool at_hand)
     }
     unlock(pool, locked);
     return node;
-}
-
-void *llamatch_pool_get(llamatch_pool_class_t *c)
-{
-    return get(c, false);
-}
-
-void *llamatch_pool_get_at_hand(llamatch_pool_class_t *c)
-{
-    return get(c, true);
 }
 
 void llamatch_pool_put(llamatch_pool_class_t *c, void *node)
@@ -583,9 +586,10 @@ void llamatch_pool_put(llamatch_pool_class_t *c, void *node)
     is_over = pool->returned >= LLAMATCH_POOL_ROUND
               && (load(&pool->used_bytes) <= LLAMATCH_POOL_BLOCK
                   || pool->returned / LLAMATCH_POOL_CHURN >= pool->peaks[0]);
-    if (block_of(node) == c->last && c->num_at_hand < LLAMATCH_POOL_AT_HAND && !is_over
+    if (block_of(node) == c->last && num_at_hand(c) < LLAMATCH_POOL_AT_HAND && !is_over
         && load(&pool->bytes) <= pool->keep && 0 == pool->pins) {
-        c->at_hand[c->num_at_hand++] = node;
+        c->at_hand[num_at_hand(c)] = node;
+        atomic_store_explicit(&c->num_at_hand, num_at_hand(c) + 1, memory_order_relaxed);
     } else {
         block_give_back(c, node);
         if (is_over) {
@@ -730,7 +734,7 @@ static bool at_hand_is_right(const llamatch_pool_class_t *c)
 {
     bool right = true;
 
-    for (uint32_t i = 0; i < c->num_at_hand; ++i) {
+    for (uint32_t i = 0; i < num_at_hand(c); ++i) {
         uint32_t bit = index_of(c, c->at_hand[i]);
 
         right = right && block_of(c->at_hand[i]) == c->last && class_of(c->last) == c
@@ -748,7 +752,7 @@ static int verify(llamatch_pool_t *pool)
         if (!at_hand_is_right(&pool->classes[i])) {
             return 6;
         }
-        at_hand += pool->classes[i].num_at_hand * pool->classes[i].node_bytes;
+        at_hand += num_at_hand(&pool->classes[i]) * pool->classes[i].node_bytes;
     }
 
     for (block = first_of(pool, memory_order_relaxed); NULL != block;

@@ -92,13 +92,13 @@ typedef struct llamatch_pool llamatch_pool_t;
 /** Nodes of one size. The fields are llamatch_pool.c's. */
 typedef struct llamatch_pool_class {
     llamatch_pool_t *pool;
-    size_t node_bytes;   /**< a multiple of the line */
-    size_t key_bytes;    /**< of each node: what the heater touches */
-    size_t block_bytes;  /**< of each block */
-    uint32_t capacity;   /**< nodes of a block */
-    uint32_t reciprocal; /**< of the lines of a node, times 2^16 */
-    uint32_t per_bin;    /**< bins per node in use, times 2^20 */
-    uint32_t num_at_hand;
+    size_t node_bytes;                    /**< a multiple of the line */
+    size_t key_bytes;                     /**< of each node: what the heater touches */
+    size_t block_bytes;                   /**< of each block */
+    uint32_t capacity;                    /**< nodes of a block */
+    uint32_t reciprocal;                  /**< of the lines of a node, times 2^16 */
+    uint32_t per_bin;                     /**< bins per node in use, times 2^20 */
+    _Atomic uint32_t num_at_hand;         /**< written under the mutex */
     struct llamatch_pool_block *last;     /**< from which a node was taken last */
     void *at_hand[LLAMATCH_POOL_AT_HAND]; /**< of that block, which knows them as in use */
     struct llamatch_pool_block *bins[LLAMATCH_POOL_BINS];
@@ -134,8 +134,11 @@ llamatch_pool_class_t *llamatch_pool_class(llamatch_pool_t *pool, size_t node_by
 /** Take a node: line-aligned, contents undefined. @return NULL when there is no memory */
 void *llamatch_pool_get(llamatch_pool_class_t *c);
 
-/** The same, but only if one is at hand. */
-void *llamatch_pool_get_at_hand(llamatch_pool_class_t *c);
+/** Would llamatch_pool_get find a node at hand? Another thread may take it. */
+static inline bool llamatch_pool_has_at_hand(const llamatch_pool_class_t *c)
+{
+    return 0 < atomic_load_explicit(&c->num_at_hand, memory_order_relaxed);
+}
 
 /** Give a node of this class back. NULL is no error. */
 void llamatch_pool_put(llamatch_pool_class_t *c, void *node);

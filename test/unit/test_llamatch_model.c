@@ -139,7 +139,8 @@ static void step_message(world_t *w, comm_t *c)
         source = (ANY == target->source) ? source : target->source;
         tag = (LLAMATCH_ANY_TAG == target->tag) ? tag : target->tag;
     }
-    exact = NULL == c->peers[source].posted.queue.index && NULL == c->engine.wild.queue.index;
+    exact = !llamatch_lane_has_index(&c->peers[source].posted)
+            && !llamatch_lane_has_index(&c->engine.wild);
     i = model_match(posted, source, tag, &expected);
     got = llamatch_engine_match(&c->engine, &c->peers[source], tag);
     depth = new_depth(c, true);
