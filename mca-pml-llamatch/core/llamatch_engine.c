@@ -231,7 +231,8 @@ static inline bool has_room(const llamatch_lane_t *lane, const llamatch_shape_t 
     const llamatch_node_t *tail = lane->queue.tail;
 
     return 0 == lane->room && NULL != tail && tail->end < shape->entries
-           && NULL == lane->queue.index && UINT32_MAX != lane->queue.effort;
+           && (llamatch_lane_has_front(lane)
+               || (NULL == lane->queue.index && UINT32_MAX != lane->queue.effort));
 }
 
 APART static int post_any(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag, void *item,
@@ -260,13 +261,14 @@ int llamatch_engine_post_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, 
 {
     const llamatch_shape_t *shape = &engine->posted_shape;
     llamatch_lane_t *lane = (NULL != peer) ? &peer->posted : &engine->wild;
+    uint64_t seq = engine->next_post;
 
     if (!has_room(lane, shape)) {
         return post_any(engine, peer, tag, item, place);
     }
-    (void) llamatch_queue_push(&lane->queue, shape, tag, engine->next_post, item);
-    *place = (uintptr_t) llamatch_node_tags(shape, lane->queue.tail);
-    ++engine->next_post;
+    *place = (uintptr_t) llamatch_node_tags(
+        shape, llamatch_queue_push(&lane->queue, shape, tag, seq, item).node);
+    engine->next_post = seq + 1;
     llamatch_lengthen(&engine->num_posted, &engine->most_posted);
     return LLAMATCH_OK;
 }

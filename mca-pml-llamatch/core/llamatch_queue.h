@@ -233,21 +233,19 @@ static inline llamatch_pos_t llamatch_queue_push(llamatch_queue_t *queue,
                                                  const llamatch_shape_t *shape, int32_t tag,
                                                  uint64_t seq, void *item)
 {
-    llamatch_pos_t pos = {queue->tail, queue->tail->end};
-    llamatch_slot_t *slot;
+    llamatch_node_t *node = queue->tail;
+    size_t index = node->end;
 
-    if (0 == pos.index) {
-        pos.node->first_seq = seq;
+    if (0 == index) {
+        node->first_seq = seq;
     }
-    pos.node->end = pos.index + 1;
-    ++pos.node->live;
-    pos.node->bits[pos.index / 64] |= (uint64_t) 1 << pos.index % 64;
-    llamatch_node_tags(shape, pos.node)[pos.index] = tag;
-    slot = &llamatch_node_slots(shape, pos.node)[pos.index];
-    slot->seq = seq;
-    slot->item = item;
+    node->end = (uint32_t) index + 1;
+    ++node->live;
+    node->bits[index / 64] |= (uint64_t) 1 << index % 64;
+    llamatch_node_tags(shape, node)[index] = tag;
+    llamatch_node_slots(shape, node)[index] = (llamatch_slot_t){seq, item};
     ++queue->count;
-    return pos;
+    return (llamatch_pos_t){node, (uint32_t) index};
 }
 
 /**
