@@ -31,9 +31,6 @@ const char *const llamatch_kind_names[LLAMATCH_NUM_KINDS] = {"auto", "lla", "has
 /* An index goes when the queue is shorter than index_above divided by this. */
 #define INDEX_HYSTERESIS 4
 
-/* Entries at the front of a long queue that are compared one by one. */
-#define SHALLOW 6
-
 const llamatch_config_t llamatch_config_default = {
     NULL, LLAMATCH_ENTRIES_DEFAULT, LLAMATCH_AUTO, NULL, NULL, LLAMATCH_INDEX_ABOVE, NULL,
 };
@@ -384,56 +381,6 @@ static inline llamatch_found_t found_at(const llamatch_shape_t *shape, llamatch_
     return found;
 }
 
-/*
- * Compare the first few entries of a queue one by one: what waits in the order in which it is
- * wanted is found at the front, and for that few the vectors are slow. Returns the depth of the
- * match, then *pos is it; or 0.
- */
-static inline uint32_t find_shallow(const llamatch_shape_t *shape, const llamatch_queue_t *queue,
-                                    llamatch_key_t key, llamatch_pos_t *pos)
-{
-    llamatch_node_t *node = queue->head;
-    uint64_t live = node->bits[0];
-    uint32_t word = 0;
-
-    for (uint32_t depth = 1; depth <= SHALLOW; ++depth, live &= live - 1) {
-        while (0 == live) {
-            if ((word + 1) * 64 < node->end) {
-                ++word;
-            } else if (NULL != node->next) {
-                node = node->next;
-                word = 0;
-            } else {
-                return 0;
-            }
-            live = node->bits[word];
-        }
-        pos->index = word * 64 + (uint32_t) __builtin_ctzll(live);
-        if (LLAMATCH_LIKELY(
-                llamatch_key_accepts(key, llamatch_node_tags(shape, node)[pos->index]))) {
-            pos->node = node;
-            return depth;
-        }
-    }
-    return 0;
-}
-
-/* The first match in a queue without index. What is not older than the limit may be left out. */
-static inline llamatch_found_t find_in_queue(const llamatch_queue_t *queue,
-                                             const llamatch_shape_t *shape, llamatch_key_t key,
-                                             uint64_t limit, uint64_t *examined)
-{
-    llamatch_pos_t pos = {queue->head, 0};
-    uint32_t depth = find_shallow(shape, queue, key, &pos);
-
-    if (0 < depth) {
-        *examined += depth;
-    } else if (!shape->find(&pos, limit, shape->tags_offset, key, examined)) {
-        pos.node = NULL;
-    }
-    return found_at(shape, pos);
-}
-
 /* The first receive of a lane that matches a message; what is not older than the limit may be left
  * out. */
 static inline llamatch_found_t first_posted(llamatch_engine_t *engine, llamatch_lane_t *lane,
@@ -447,7 +394,8 @@ static inline llamatch_found_t first_posted(llamatch_engine_t *engine, llamatch_
         return find_in_short(lane, llamatch_key_of_message(tag), examined);
     }
     if (NULL == queue->index) {
-        return find_in_queue(queue, shape, llamatch_key_of_message(tag), limit, examined);
+        return found_at(shape, llamatch_queue_find(queue, shape, llamatch_key_of_message(tag),
+                                                   limit, examined));
     }
     if (0 != queue->index->any_tags && 0 <= tag) {
         any_tag = found_at(shape, llamatch_index_find(&engine->indexing, queue, shape,
@@ -514,60 +462,6 @@ static int first_of_both(llamatch_engine_t *engine, llamatch_lane_t *const lanes
     return here;
 }
 
-/* The first entry of a queue that has any. */
-static inline llamatch_pos_t first_of_queue(const llamatch_queue_t *queue)
-{
-    llamatch_pos_t pos = {queue->head, 0};
-
-    while (0 == pos.node->bits[pos.index]) {
-        ++pos.index;
-    }
-    pos.index = pos.index * 64 + (uint32_t) __builtin_ctzll(pos.node->bits[pos.index]);
-    return pos;
-}
-
-/* The first entry of a lane that has any and no index. */
-static inline llamatch_found_t first_entry(const llamatch_lane_t *lane,
-                                           const llamatch_shape_t *shape, int32_t *tag)
-{
-    llamatch_found_t found;
-
-    if (llamatch_lane_is_short(lane)) {
-        found.pos = (llamatch_pos_t){NULL, llamatch_lane_first(lane)};
-        found.slot = &lane->slots[found.pos.index];
-        *tag = lane->tags[found.pos.index];
-    } else {
-        found = found_at(shape, first_of_queue(&lane->queue));
-        *tag = llamatch_node_tags(shape, found.pos.node)[found.pos.index];
-    }
-    return found;
-}
-
-/* Of two lanes without index, the first entry of the one that begins before the other; or that of
- * the other, if there is but one before it, which waits for something rare. @return NULL when none
- * of the two matches, and more have to be looked at */
-static inline void *match_front(llamatch_engine_t *engine, llamatch_lane_t *const lanes[2],
-                                int32_t tag)
-{
-    const llamatch_shape_t *shape = &engine->posted_shape;
-    llamatch_key_t key = llamatch_key_of_message(tag);
-    int32_t tags[2];
-    llamatch_found_t first[2] = {first_entry(lanes[0], shape, &tags[0]),
-                                 first_entry(lanes[1], shape, &tags[1])};
-    int older = first[1].slot->seq < first[0].slot->seq, from;
-
-    if (llamatch_key_accepts(key, tags[older])) {
-        from = older;
-    } else if (1 == llamatch_lane_count(lanes[older]) && llamatch_key_accepts(key, tags[!older])) {
-        from = !older;
-        count_depth(&engine->posted, 2);
-    } else {
-        return NULL;
-    }
-    --engine->num_posted;
-    return take_out(engine, lanes[from], shape, &engine->posted, &first[from]);
-}
-
 /* Match with one lane or two, of which one is long. */
 APART static void *match_long(llamatch_engine_t *engine, llamatch_lane_t *const lanes[2],
                               int32_t tag)
@@ -579,12 +473,6 @@ APART static void *match_long(llamatch_engine_t *engine, llamatch_lane_t *const 
     void *item = NULL;
 
     if (0 != lanes[!from]->live) {
-        if (!llamatch_lane_has_index(lanes[0]) && !llamatch_lane_has_index(lanes[1])) {
-            item = match_front(engine, lanes, tag);
-            if (NULL != item) {
-                return item;
-            }
-        }
         from = first_of_both(engine, lanes, tag, &found, examined);
     } else {
         found = first_posted(engine, lanes[from], tag, UINT64_MAX, &examined[from]);
@@ -619,6 +507,43 @@ static inline void *take_short(llamatch_lane_t *lane, const llamatch_shape_t *sh
     return item;
 }
 
+/* Take the first entry of a long lane, if the key accepts it. */
+APART static bool take_first(llamatch_engine_t *engine, llamatch_lane_t *lane,
+                             const llamatch_shape_t *shape, llamatch_counts_t *counts,
+                             uint32_t *length, llamatch_key_t key, void **item)
+{
+    llamatch_pos_t pos = {lane->queue.head, llamatch_node_first(lane->queue.head)};
+
+    if (!llamatch_key_accepts(key, llamatch_node_tags(shape, pos.node)[pos.index])) {
+        return false;
+    }
+    *item = llamatch_node_slots(shape, pos.node)[pos.index].item;
+    --*length;
+    take_long(engine, lane, shape, counts, pos);
+    return true;
+}
+
+/* Search one lane as far as that is quick: what is within reach, or, long, the first entry. @return
+ * whether there can be nothing else; then *item is what was taken, or NULL */
+static inline bool take_near(llamatch_engine_t *engine, llamatch_lane_t *lane,
+                             const llamatch_shape_t *shape, llamatch_counts_t *counts,
+                             uint32_t *length, llamatch_key_t key, void **item)
+{
+    uint32_t index;
+
+    if (!llamatch_lane_has_front(lane)) {
+        return NULL == lane->queue.index
+               && take_first(engine, lane, shape, counts, length, key, item);
+    }
+    index = llamatch_lane_find(lane, key);
+    if (LLAMATCH_SHORT_MAX == index && !llamatch_lane_is_short(lane)) {
+        llamatch_lane_close(lane, shape);
+        return false;
+    }
+    *item = take_short(lane, shape, counts, length, index, llamatch_lane_depth(lane, index));
+    return true;
+}
+
 /* Match with two short lanes. */
 APART static void *match_both(llamatch_engine_t *engine, llamatch_lane_t *const lanes[2],
                               int32_t tag)
@@ -649,33 +574,19 @@ void *llamatch_engine_match_slow(llamatch_engine_t *engine, llamatch_peer_t *pee
 {
     const llamatch_shape_t *shape = &engine->posted_shape;
     llamatch_lane_t *const lanes[2] = {&peer->posted, &engine->wild};
-    llamatch_key_t key = llamatch_key_of_message(tag);
-    llamatch_lane_t *lane = (0 != lanes[0]->live) ? lanes[0] : lanes[1], *other = lanes[1];
+    void *item;
 
-    if (lane == other || 0 == other->live) {
-        if (llamatch_lane_has_front(lane)) {
-            uint32_t index = llamatch_lane_find(lane, key);
-
-            if (LLAMATCH_SHORT_MAX != index || llamatch_lane_is_short(lane)) {
-                return take_short(lane, shape, &engine->posted, &engine->num_posted, index,
-                                  llamatch_lane_depth(lane, index));
-            }
-        } else if (NULL == lane->queue.index) {
-            llamatch_pos_t pos = first_of_queue(&lane->queue);
-
-            if (llamatch_key_accepts(key, llamatch_node_tags(shape, pos.node)[pos.index])) {
-                void *item = llamatch_node_slots(shape, pos.node)[pos.index].item;
-
-                --engine->num_posted;
-                take_long(engine, lane, shape, &engine->posted, pos);
-                return item;
-            }
+    if (0 == lanes[0]->live || 0 == lanes[1]->live) {
+        if (take_near(engine, lanes[0 == lanes[0]->live], shape, &engine->posted,
+                      &engine->num_posted, llamatch_key_of_message(tag), &item)) {
+            return item;
         }
-    } else if (llamatch_lane_is_short(lane) && llamatch_lane_is_short(other)) {
+    } else if (llamatch_lane_is_short(lanes[0]) && llamatch_lane_is_short(lanes[1])) {
         return match_both(engine, lanes, tag);
+    } else {
+        close_lane(lanes[0], shape);
+        close_lane(lanes[1], shape);
     }
-    close_lane(lanes[0], shape);
-    close_lane(lanes[1], shape);
     return match_long(engine, lanes, tag);
 }
 
@@ -788,7 +699,8 @@ static inline llamatch_found_t first_message(llamatch_engine_t *engine, llamatch
         return found_at(shape,
                         llamatch_index_find(&engine->indexing, &lane->queue, shape, tag, examined));
     }
-    found = find_in_queue(&lane->queue, shape, llamatch_key_of_receive(tag), UINT64_MAX, &here);
+    found = found_at(shape, llamatch_queue_find(&lane->queue, shape, llamatch_key_of_receive(tag),
+                                                UINT64_MAX, &here));
     *examined += here;
     if (LLAMATCH_ANY_TAG != tag) { /* which an index does not help */
         count_effort(engine, lane, shape, &engine->unexpected, here);
@@ -887,29 +799,12 @@ APART static llamatch_message_t receive_long(llamatch_engine_t *engine, llamatch
 llamatch_message_t llamatch_engine_receive_slow(llamatch_engine_t *engine, llamatch_peer_t *peer,
                                                 int32_t tag)
 {
-    const llamatch_shape_t *shape = &engine->unexpected_shape;
     llamatch_message_t message = {NULL, peer};
-    llamatch_key_t key = llamatch_key_of_receive(tag);
 
-    if (NULL != peer && llamatch_lane_has_front(&peer->unexpected)) {
-        llamatch_lane_t *lane = &peer->unexpected;
-        uint32_t index = llamatch_lane_find(lane, key);
-
-        if (LLAMATCH_SHORT_MAX != index || llamatch_lane_is_short(lane)) {
-            message.item = take_short(lane, shape, &engine->unexpected, &engine->num_unexpected,
-                                      index, llamatch_lane_depth(lane, index));
-            return message;
-        }
-        llamatch_lane_close(lane, shape);
-    } else if (NULL != peer && NULL == peer->unexpected.queue.index) {
-        llamatch_pos_t pos = first_of_queue(&peer->unexpected.queue);
-
-        if (llamatch_key_accepts(key, llamatch_node_tags(shape, pos.node)[pos.index])) {
-            message.item = llamatch_node_slots(shape, pos.node)[pos.index].item;
-            --engine->num_unexpected;
-            take_long(engine, &peer->unexpected, shape, &engine->unexpected, pos);
-            return message;
-        }
+    if (NULL != peer
+        && take_near(engine, &peer->unexpected, &engine->unexpected_shape, &engine->unexpected,
+                     &engine->num_unexpected, llamatch_key_of_receive(tag), &message.item)) {
+        return message;
     }
     return receive_long(engine, peer, tag);
 }

@@ -119,11 +119,8 @@ static void open_short(llamatch_lane_t *lane)
 void llamatch_lane_open(llamatch_lane_t *lane, const llamatch_shape_t *shape)
 {
     llamatch_node_t *node = lane->queue.head;
-    uint32_t word = 0, entries;
+    uint32_t word = llamatch_node_first(node) / 64, entries;
 
-    while (0 == node->bits[word]) {
-        ++word;
-    }
     lane->live = node->bits[word];
     lane->tags = llamatch_node_tags(shape, node) + 64 * word;
     lane->slots = llamatch_node_slots(shape, node) + 64 * word;

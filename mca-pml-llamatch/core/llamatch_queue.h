@@ -179,6 +179,17 @@ static inline bool llamatch_node_is_live(const llamatch_node_t *node, uint32_t i
     return 0 != (node->bits[index / 64] >> (index % 64) & 1);
 }
 
+/** Index of the first live entry of a node that has some. */
+static inline uint32_t llamatch_node_first(const llamatch_node_t *node)
+{
+    uint32_t word = 0;
+
+    while (0 == node->bits[word]) {
+        ++word;
+    }
+    return word * 64 + (uint32_t) __builtin_ctzll(node->bits[word]);
+}
+
 /** Index of the first live entry of a node from index on, or node->end. */
 uint32_t llamatch_node_next(const llamatch_node_t *node, uint32_t index);
 
@@ -270,16 +281,18 @@ static inline llamatch_pos_t llamatch_queue_append(llamatch_queue_t *queue,
 }
 
 /**
- * First entry that the key accepts; pos.node is NULL if there is none. Adds the entries looked at
- * to *examined.
+ * First entry that the key accepts, without those that are not older than the limit if that is less
+ * work; pos.node is NULL if there is none. Adds the entries looked at to *examined.
  */
 static inline llamatch_pos_t llamatch_queue_find(const llamatch_queue_t *queue,
                                                  const llamatch_shape_t *shape, llamatch_key_t key,
-                                                 uint64_t *examined)
+                                                 uint64_t limit, uint64_t *examined)
 {
     llamatch_pos_t pos = {queue->head, 0};
 
-    (void) shape->find(&pos, UINT64_MAX, shape->tags_offset, key, examined);
+    if (!shape->find(&pos, limit, shape->tags_offset, key, examined)) {
+        pos.node = NULL;
+    }
     return pos;
 }
 

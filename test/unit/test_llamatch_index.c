@@ -113,7 +113,7 @@ static llamatch_pos_t find(fixture_t *f, int32_t tag)
 
     return (NULL != f->queue.index)
                ? llamatch_index_find(&f->indexing, &f->queue, &f->shape, tag, &examined)
-               : llamatch_queue_find(&f->queue, &f->shape, key, &examined);
+               : llamatch_queue_find(&f->queue, &f->shape, key, UINT64_MAX, &examined);
 }
 
 static void *take_first(fixture_t *f, int32_t tag)

@@ -112,7 +112,7 @@ static void take(fixture_t *f, int item)
 static void *take_first(fixture_t *f, llamatch_key_t key)
 {
     uint64_t examined = 0;
-    llamatch_pos_t pos = llamatch_queue_find(&f->queue, &f->shape, key, &examined);
+    llamatch_pos_t pos = llamatch_queue_find(&f->queue, &f->shape, key, UINT64_MAX, &examined);
     void *item;
 
     if (NULL == pos.node) {
@@ -654,9 +654,10 @@ static void run_model(uint64_t seed, uint32_t entries, bool receives, int operat
         } else if (what < 90) {
             int32_t tag = random_tag(&seed, receives);
             uint64_t examined = 0;
-            llamatch_pos_t pos = llamatch_queue_find(
-                &f.queue, &f.shape,
-                receives ? llamatch_key_of_message(tag) : llamatch_key_of_receive(tag), &examined);
+            llamatch_pos_t pos = llamatch_queue_find(&f.queue, &f.shape,
+                                                     receives ? llamatch_key_of_message(tag)
+                                                              : llamatch_key_of_receive(tag),
+                                                     UINT64_MAX, &examined);
 
             i = 0;
             while (i < count && !model_accepts(receives, tag, model[i].tag)) {

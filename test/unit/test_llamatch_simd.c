@@ -203,7 +203,8 @@ static void test_places(void **state)
 
                 tags[i / 2] = 6;
                 tags[entries - 1] = (0 == i % 2) ? tags[entries - 1] : 6;
-                pos = llamatch_queue_find(&queue, &shape, llamatch_key_of_receive(6), &examined);
+                pos = llamatch_queue_find(&queue, &shape, llamatch_key_of_receive(6), UINT64_MAX,
+                                          &examined);
                 assert_ptr_equal(queue.head, pos.node);
                 assert_int_equal(i / 2, pos.index);
                 assert_int_equal(i / 2 + 1, examined);
