@@ -16,20 +16,27 @@
  * The state of a peer is part of the caller's own state for it, so a peer that was never talked to
  * costs nothing here. A queue that is long and searched deeply gets a hash over its tags
  * (llamatch_index.h); a short one, or one that is matched at its front, never does. Up to 64
- * entries are kept in a form that costs no more than a list of them (llamatch_lane.h).
+ * entries, and the first ones of longer queues, are kept in a form that costs no more than a list
+ * of them (llamatch_lane.h).
  *
  * Who does what, by the form of the lanes that have entries. Functions whose names end in _slow do
- * an operation completely, the inline ones only what comes first here:
+ * an operation completely, the inline ones only what comes first here. An open lane that has no
+ * match within reach becomes long before it is searched on:
  *
  *     lanes                    | a message searches receives      | a receive searches messages
  *     -------------------------+----------------------------------+-----------------------------
- *     one, short, first entry  | llamatch_engine_match (inline)   | ..._receive (inline)
- *     one, short               | match_slow: llamatch_lane_find   | first_message: the same
- *     one, long                | first_posted: find_in_queue      | first_message: the same
- *     one, indexed             | first_posted: index_find, with   | first_message: index_find;
- *                              | the tag and with ANY_TAG         | for ANY_TAG find_in_queue
- *     two, short and short     | match_slow                       | there is one lane per peer;
- *     two, long and long       | first_merged                     | any source: search_ring
+ *     one, its first entry:    |                                  |
+ *       short or open          | llamatch_engine_match (inline)   | ..._receive (inline)
+ *       long                   | take_first                       | take_first
+ *     one, any entry:          |                                  |
+ *       short or open          | take_near: llamatch_lane_find    | take_near, first_message
+ *       long                   | first_posted: queue_find         | first_message: the same
+ *       indexed                | first_posted: index_find, with   | first_message: index_find;
+ *                              | the tag and with ANY_TAG         | for ANY_TAG queue_find
+ *     two, short or open, the  | llamatch_engine_match (inline)   | there is one lane per peer;
+ *       first or second of all |                                  | any source: search_ring
+ *     two, short and short     | match_both                       |
+ *     two, long and long       | first_merged                     |
  *     two, others              | first_of_both                    |
  *
  * Tags are no column: ANY_TAG on either side is part of the key (llamatch_key_t), but for an index.
@@ -289,8 +296,8 @@ llamatch_message_t llamatch_engine_receive_slow(llamatch_engine_t *engine, llama
 /** A peer without messages gets its first one, and goes to the ring's end. */
 void llamatch_engine_enter_ring(llamatch_engine_t *engine, llamatch_peer_t *peer);
 
-/* All below is for the front of short lanes (llamatch_lane.h). The lane of a peer that is not known
- * yet is not short. */
+/* All below is for what lanes have within reach (llamatch_lane.h). That of a peer that is not known
+ * yet has nothing. */
 
 static inline void llamatch_lengthen(uint32_t *length, uint32_t *most)
 {
