@@ -240,6 +240,7 @@ static osc_cached_config_t make_config(const ompi_win_t *win)
         .entries = (uint32_t) numbers->entries,
         .memory = (uint64_t) numbers->window_memory,
         .gradual = true,
+        .block = (uint32_t) numbers->block_fetch,
         .max_entry = (uint64_t) numbers->max_entry,
         .evictions = (uint32_t) numbers->evictions,
         .sample = (uint32_t) numbers->sample,
@@ -261,7 +262,7 @@ static osc_cached_config_t make_config(const ompi_win_t *win)
                 .free_threshold = numbers->free_threshold,
             },
         .copy = ompi_osc_cached_type_copy,
-        .done = ompi_osc_cached_type_done,
+        .done = ompi_osc_cached_get_done,
         .budget = ompi_osc_cached_budget,
     };
 
@@ -278,6 +279,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     osc_cached_config_t config;
     bool wraps, cached, traced;
     ompi_osc_cached_disp_unit_t unit = 0, *units = NULL;
+    uint64_t reach = 0;
     int ret;
 
     inner = ompi_osc_cached_inner_find(&request, &wraps);
@@ -301,7 +303,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     /* for the trace's name the rank must be known, which it is not in component_init */
     traced = ompi_osc_cached_trace_init();
     if (cached) {
-        (void) ompi_osc_cached_window_units(comm, disp_unit, &unit, &units);
+        (void) ompi_osc_cached_window_units(comm, disp_unit, size, &unit, &units, &reach);
     }
     window = ompi_osc_cached_window_create(win, inner->osc_version.mca_component_name, traced,
                                            ompi_osc_cached_has_devices
@@ -313,6 +315,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
         return OMPI_SUCCESS;
     }
     config = make_config(win);
+    config.reach = reach;
     ompi_osc_cached_window_prepare(window, &config, &ompi_osc_cached_alloc, unit, units);
     if (MPI_WIN_FLAVOR_CREATE != flavor && MPI_WIN_FLAVOR_DYNAMIC != flavor && 0 < size) {
         ompi_osc_cached_expose(win, *base, size); /* nobody had it before */

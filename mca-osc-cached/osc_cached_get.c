@@ -9,7 +9,8 @@
  *     3 act                 hit()      copied; the inner component does not hear of it
  *                           join()     filled when the get it waits for is complete
  *                           partial()  the first bytes copied, the inner get fetches the rest
- *                           miss()     inner get first, then the cache's work while it flies
+ *                           miss()     inner get first, then the cache's work while it flies;
+ *                                      with block fetch fetch_block() instead, if there is room
  *     4 account             for the counters, the profit estimate and the trace
  *
  * Two kinds of gets take a shorter way: those that are passed through because the epoch or the mode
@@ -30,6 +31,7 @@
 #include "ompi/datatype/ompi_datatype.h"
 #include "ompi/request/request.h"
 
+#include "core/osc_cached_block.h"
 #include "osc_cached_get.h"
 #include "osc_cached_info.h"
 #include "osc_cached_memory.h"
@@ -62,7 +64,8 @@ typedef struct {
     uint64_t hash;
     osc_cached_buffer_t buffer;
     size_t bytes;
-    uint64_t begin; /* ns; this get is measured since then, 0: it is not */
+    osc_cached_block_t block; /* around it, that may be fetched; bytes 0: none */
+    uint64_t begin;           /* ns; this get is measured since then, 0: it is not */
 } wanted_t;
 
 /* An MPI_Rget on its way that will fill an entry. */
@@ -195,6 +198,39 @@ static inline bool may_be_cached(ompi_osc_cached_window_t *window, ompi_osc_cach
 
 /* 2 Look up */
 
+/* The block around a get, where the window declares that all of it stays the same. */
+static osc_cached_block_t block_of(const ompi_osc_cached_window_t *window,
+                                   const ompi_osc_cached_peer_t *peer, const wanted_t *wanted)
+{
+    const osc_cached_config_t *config = &window->cache.config;
+    osc_cached_block_t none = {0, 0, 0};
+
+    if (0 == config->block || 0 != wanted->key.layout || 0 < peer->profit.passed || window->threaded
+        || (OSC_CACHED_MODE_ALWAYS != window->mode && OSC_CACHED_MODE_USER != window->mode)) {
+        return none;
+    }
+    return osc_cached_block_of(config->block, config->reach, wanted->key.address, wanted->bytes);
+}
+
+/* A get may lie in a block that is here, or on its way. */
+static osc_cached_access_t look_up_block(ompi_osc_cached_window_t *window,
+                                         ompi_osc_cached_peer_t *peer, const arguments_t *a,
+                                         const wanted_t *wanted)
+{
+    osc_cached_cache_t *cache = &window->cache;
+    osc_cached_key_t key = wanted->key;
+    osc_cached_entry_t *entry;
+
+    key.address = wanted->block.begin;
+    entry =
+        osc_cached_cache_find(cache, &peer->cache, key, osc_cached_index_hash(&cache->index, key));
+    return (NULL == entry)
+               ? OSC_CACHED_MISSING
+               : osc_cached_cache_get_inside(cache, &peer->cache, entry, wanted->block.skip,
+                                             &wanted->buffer, wanted->bytes, NULL == a->request,
+                                             window->sequence + 1);
+}
+
 static inline osc_cached_access_t look_up(ompi_osc_cached_window_t *window,
                                           ompi_osc_cached_peer_t *peer, const arguments_t *a,
                                           wanted_t *wanted, size_t *have)
@@ -202,6 +238,7 @@ static inline osc_cached_access_t look_up(ompi_osc_cached_window_t *window,
     osc_cached_cache_t *cache = &window->cache;
 
     wanted->begin = 0;
+    wanted->block = block_of(window, peer, wanted);
     ++window->ticks;
     if (OPAL_UNLIKELY(!cache->open)) {
         return OSC_CACHED_MISSING;
@@ -210,6 +247,13 @@ static inline osc_cached_access_t look_up(ompi_osc_cached_window_t *window,
      * now */
     if (OPAL_UNLIKELY(0 == window->ticks % MEASURED || 0 < peer->profit.passed)) {
         wanted->begin = ompi_osc_cached_now();
+    }
+    if (OPAL_UNLIKELY(0 < wanted->block.skip && 0 < wanted->block.bytes)) {
+        osc_cached_access_t access = look_up_block(window, peer, a, wanted);
+
+        if (OSC_CACHED_MISSING != access) {
+            return access;
+        }
     }
     wanted->hash = osc_cached_index_hash(&cache->index, wanted->key);
     if (OPAL_UNLIKELY(NULL != a->request)) {
@@ -429,6 +473,97 @@ static bool is_open(ompi_osc_cached_window_t *window)
     return true;
 }
 
+/* What a block is fetched to: nobody's buffer has room for it, and the storage may move. */
+static char bounces; /* the mark of such a buffer, whose count is the address of the bounce */
+
+typedef struct {
+    size_t bytes; /* with this header, of the budget */
+    char data[];
+} bounce_t;
+
+static bounce_t *bounce_make(size_t bytes)
+{
+    size_t all = sizeof(bounce_t) + bytes;
+    bounce_t *bounce;
+
+    if (!ompi_osc_cached_budget.reserve(NULL, all)) {
+        return NULL;
+    }
+    bounce = malloc(all);
+    if (NULL == bounce) {
+        ompi_osc_cached_budget.give_back(NULL, all);
+        return NULL;
+    }
+    bounce->bytes = all;
+    return bounce;
+}
+
+static void bounce_free(bounce_t *bounce)
+{
+    ompi_osc_cached_budget.give_back(NULL, bounce->bytes);
+    free(bounce);
+}
+
+void ompi_osc_cached_get_done(const osc_cached_buffer_t *buffer)
+{
+    if (&bounces == buffer->from) {
+        bounce_free((bounce_t *) buffer->from_count);
+    } else {
+        ompi_osc_cached_type_done(buffer);
+    }
+}
+
+/* It is not there: fetch the block around it, if that has room; false: there is none. Without
+ * threads, so that the cache's work can be done before the get is issued. */
+static bool fetch_block(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                        const arguments_t *a, const wanted_t *wanted, int *ret)
+{
+    osc_cached_cache_t *cache = &window->cache;
+    const osc_cached_block_t *block = &wanted->block;
+    size_t unit = unit_of(window, a->target), before = block->begin % unit;
+    arguments_t whole = *a;
+    osc_cached_key_t key = wanted->key;
+    osc_cached_buffer_t buffer;
+    uint64_t sequence;
+    uint32_t record;
+    bounce_t *bounce;
+
+    /* the inner get must begin at a whole displacement */
+    if (cache->config.block < before || !is_open(window)
+        || NULL == (bounce = bounce_make(before + block->bytes))) {
+        return false;
+    }
+    key.address = block->begin;
+    buffer = (osc_cached_buffer_t){.address = bounce->data + before,
+                                   .from = &bounces,
+                                   .from_count = (size_t) (uintptr_t) bounce};
+    if (!osc_cached_cache_insert_block(
+            cache, &peer->cache, key, osc_cached_index_hash(&cache->index, key), &buffer,
+            block->bytes, block->skip, &wanted->buffer, wanted->bytes,
+            osc_cached_cache_stamp(cache, &peer->cache), window->sequence + 1, &record)) {
+        bounce_free(bounce);
+        return false;
+    }
+    ompi_osc_cached_type_keep(&wanted->buffer);
+    whole.origin_addr = bounce->data;
+    whole.origin_count = whole.target_count = (ompi_osc_cached_count_t) (before + block->bytes);
+    whole.origin_dt = whole.target_dt = MPI_BYTE;
+    whole.target_disp = (ptrdiff_t) (block->begin / unit);
+    *ret = issue(window, peer, &whole, &sequence);
+    if (OMPI_SUCCESS != *ret) {
+        osc_cached_cache_abandon(cache, &peer->cache, record);
+        return true;
+    }
+    (void) ompi_osc_cached_issued(window, peer);
+    account(window, peer, wanted, OSC_CACHED_DIRECT, 0);
+    ompi_osc_cached_count(window, OSC_CACHED_STAT_block_fetches);
+    ompi_osc_cached_add(window, OSC_CACHED_STAT_bytes_fetched, block->bytes - wanted->bytes);
+    if (OPAL_UNLIKELY(window->told_resizes != cache->resizes)) {
+        ompi_osc_cached_info_tell(window);
+    }
+    return true;
+}
+
 /* It is not there: fetch it, and keep it if there is room. */
 static int miss(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
                 const arguments_t *a, wanted_t *wanted)
@@ -439,6 +574,10 @@ static int miss(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
     rget_t *rget = NULL;
     int ret;
 
+    if (OPAL_UNLIKELY(0 < wanted->block.bytes && NULL == a->request)
+        && fetch_block(window, peer, a, wanted, &ret)) {
+        return ret;
+    }
     ompi_osc_cached_window_unlock(window);
     if (0 < wanted->begin) {
         issued = ompi_osc_cached_now();
@@ -576,7 +715,7 @@ static arguments_t arguments_of(const ompi_osc_cached_window_t *window,
                                 const osc_cached_entry_t *entry, const osc_cached_record_t *record)
 {
     const osc_cached_buffer_t *buffer = &record->buffer;
-    uint64_t address = entry->address;
+    uint64_t address = entry->address + record->offset;
     arguments_t a = {
         .origin_addr = buffer->address,
         .origin_count =

@@ -28,6 +28,7 @@
 #include "ompi/constants.h"
 #include "ompi/info/info.h"
 
+#include "core/osc_cached_block.h"
 #include "osc_cached_info.h"
 
 /* the info interface became const-correct in Open MPI 5.0 */
@@ -94,7 +95,7 @@ static bool read_count(const ompi_osc_cached_window_t *window, const char *key, 
                        ompi_osc_cached_unit_t unit, double least, double most, double present,
                        double *number)
 {
-    char allowed[80], from[32], to[32], now[32];
+    char allowed[128], from[32], to[32], now[32];
 
     if (ompi_osc_cached_read_number(value, unit, least, most, number)) {
         return true;
@@ -102,7 +103,8 @@ static bool read_count(const ompi_osc_cached_window_t *window, const char *key, 
     ompi_osc_cached_write_number(least, unit, from, sizeof(from));
     ompi_osc_cached_write_number(most, unit, to, sizeof(to));
     ompi_osc_cached_write_number(present, unit, now, sizeof(now));
-    snprintf(allowed, sizeof(allowed), "%s to %s", from, to);
+    snprintf(allowed, sizeof(allowed), "%s%s to %s",
+             (OSC_CACHED_UNIT_BLOCK == unit) ? "0, or a power of two from " : "", from, to);
     refuse(window, key, value, allowed, now);
     return false;
 }
@@ -141,6 +143,8 @@ void ompi_osc_cached_info_tell(ompi_osc_cached_window_t *window)
     tell(window, "ompi_osc_cached_entries", text);
     ompi_osc_cached_write_number(cache->config.sample, OSC_CACHED_UNIT_COUNT, text, sizeof(text));
     tell(window, "ompi_osc_cached_sample", text);
+    ompi_osc_cached_write_number(cache->config.block, OSC_CACHED_UNIT_BLOCK, text, sizeof(text));
+    tell(window, "ompi_osc_cached_block_fetch", text);
     tell(window, "ompi_osc_cached_scheme", ompi_osc_cached_schemes[cache->config.scheme].string);
     tell(window, "ompi_osc_cached_adaptive", truths[cache->config.adaptive].string);
     tell(window, "ompi_osc_cached_helper", switches[NULL != window->helper].string);
@@ -325,6 +329,22 @@ static INFO_CONST char *sample_changed(opal_infosubscriber_t *object, INFO_CONST
         ompi_osc_cached_window_unlock(window);
     }
     return number_text(window->cache.config.sample);
+}
+
+static INFO_CONST char *block_fetch_changed(opal_infosubscriber_t *object, INFO_CONST char *key,
+                                            INFO_CONST char *value)
+{
+    double block;
+
+    WINDOW_OF(object)
+    if (0 != strcmp(value, NOT_GIVEN)
+        && read_count(window, key, value, OSC_CACHED_UNIT_BLOCK, OSC_CACHED_BLOCK_MIN,
+                      OSC_CACHED_BLOCK_MAX, window->cache.config.block, &block)) {
+        ompi_osc_cached_window_lock(window);
+        window->cache.config.block = (uint32_t) block;
+        ompi_osc_cached_window_unlock(window);
+    }
+    return number_text(window->cache.config.block);
 }
 
 static INFO_CONST char *scheme_changed(opal_infosubscriber_t *object, INFO_CONST char *key,

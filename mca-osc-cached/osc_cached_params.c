@@ -78,7 +78,7 @@ bool ompi_osc_cached_read_number(const char *text, ompi_osc_cached_unit_t unit, 
     if (end == text || 0 != errno) {
         return false;
     }
-    if (OSC_CACHED_UNIT_BYTES == unit && '\0' != *end) {
+    if ((OSC_CACHED_UNIT_BYTES == unit || OSC_CACHED_UNIT_BLOCK == unit) && '\0' != *end) {
         suffix = strchr(suffixes, *end & ~('a' - 'A'));
         if (NULL == suffix) {
             return false;
@@ -86,7 +86,11 @@ bool ompi_osc_cached_read_number(const char *text, ompi_osc_cached_unit_t unit, 
         read = ldexp(read, 10 * (int) (suffix - suffixes + 1));
         ++end;
     }
+    if (OSC_CACHED_UNIT_BLOCK == unit && 0 == read) {
+        least = 0;
+    }
     if ('\0' != *end || read < least || most < read
+        || (OSC_CACHED_UNIT_BLOCK == unit && 0 != ((uint64_t) read & ((uint64_t) read - 1)))
         || (OSC_CACHED_UNIT_RATIO != unit && read != (double) (uint64_t) read)) {
         return false;
     }
@@ -117,6 +121,7 @@ static double number(const char *name, const char *text, const char *standard,
                        name, (NULL == text) ? "" : text,
                        (OSC_CACHED_UNIT_RATIO == unit)   ? "a number"
                        : (OSC_CACHED_UNIT_BYTES == unit) ? "a number of bytes (K, M, G)"
+                       : (OSC_CACHED_UNIT_BLOCK == unit) ? "0, or a power of two"
                                                          : "a whole number",
                        from, to, standard);
     }

@@ -63,6 +63,7 @@ typedef struct {
 typedef enum {
     OSC_CACHED_UNIT_COUNT, /**< digits */
     OSC_CACHED_UNIT_BYTES, /**< digits, and K, M or G */
+    OSC_CACHED_UNIT_BLOCK, /**< the same, 0 or a power of two */
     OSC_CACHED_UNIT_RATIO, /**< with a fraction */
 } ompi_osc_cached_unit_t;
 

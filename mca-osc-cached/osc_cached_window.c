@@ -65,16 +65,21 @@ ompi_osc_cached_window_t *ompi_osc_cached_window_create(ompi_win_t *win, const c
 }
 
 int ompi_osc_cached_window_units(ompi_communicator_t *comm, ompi_osc_cached_disp_unit_t disp_unit,
-                                 ompi_osc_cached_disp_unit_t *unit,
-                                 ompi_osc_cached_disp_unit_t **units)
+                                 size_t size, ompi_osc_cached_disp_unit_t *unit,
+                                 ompi_osc_cached_disp_unit_t **units, uint64_t *reach)
 {
-    ompi_osc_cached_disp_unit_t mine[2] = {disp_unit, -disp_unit}, least[2], *all;
+    /* who has no memory is no target */
+    int64_t mine[3] = {disp_unit, -disp_unit, (0 < size) ? (int64_t) size : INT64_MAX}, least[3];
+    ompi_osc_cached_disp_unit_t *all;
     int ret;
 
     *unit = 0;
     *units = NULL;
-    ret = comm->c_coll->coll_allreduce(mine, least, 2, OSC_CACHED_MPI_DISP_UNIT, MPI_MIN, comm,
+    ret = comm->c_coll->coll_allreduce(mine, least, 3, MPI_INT64_T, MPI_MIN, comm,
                                        comm->c_coll->coll_allreduce_module);
+    if (NULL != reach) {
+        *reach = (OMPI_SUCCESS == ret && INT64_MAX != least[2]) ? (uint64_t) least[2] : 0;
+    }
     if (OMPI_SUCCESS != ret || least[0] == -least[1]) {
         *unit = (OMPI_SUCCESS == ret) ? disp_unit : 0;
         return ret; /* with one unit for all, nothing is allocated for each process */
@@ -82,7 +87,7 @@ int ompi_osc_cached_window_units(ompi_communicator_t *comm, ompi_osc_cached_disp
     /* when one process has no memory nobody caches, and nobody waits for it */
     all = malloc(ompi_comm_size(comm) * sizeof(*all));
     mine[0] = NULL != all;
-    ret = comm->c_coll->coll_allreduce(mine, least, 1, OSC_CACHED_MPI_DISP_UNIT, MPI_MIN, comm,
+    ret = comm->c_coll->coll_allreduce(mine, least, 1, MPI_INT64_T, MPI_MIN, comm,
                                        comm->c_coll->coll_allreduce_module);
     if (OMPI_SUCCESS == ret && 0 < least[0]) {
         ret = comm->c_coll->coll_allgather(&disp_unit, 1, OSC_CACHED_MPI_DISP_UNIT, all, 1,

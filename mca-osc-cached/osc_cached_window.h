@@ -223,15 +223,17 @@ extern __opal_attribute_visibility__("hidden")
 ompi_osc_cached_window_t *ompi_osc_cached_window_create(ompi_win_t *win, const char *inner_name,
                                                         bool traced, bool inspected);
 /**
- * The displacement units of a window's targets. Collective.
+ * The displacement units of a window's targets, and how many bytes all of them have. Collective.
  *
+ * @param size        bytes of our own part of the window
  * @param[out] unit   of all targets, or 0
  * @param[out] units  by target when they differ, else NULL; when both are not given, some process
  *                    has no memory for them, and nobody caches
+ * @param[out] reach  bytes that the window has at each target that has any; may be NULL
  */
 int ompi_osc_cached_window_units(ompi_communicator_t *comm, ompi_osc_cached_disp_unit_t disp_unit,
-                                 ompi_osc_cached_disp_unit_t *unit,
-                                 ompi_osc_cached_disp_unit_t **units);
+                                 size_t size, ompi_osc_cached_disp_unit_t *unit,
+                                 ompi_osc_cached_disp_unit_t **units, uint64_t *reach);
 /**
  * Prepare the window for caching; without memory for that it stays uncached.
  *

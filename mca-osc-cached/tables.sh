@@ -36,6 +36,7 @@ table_parameters()
     echo '| --- | --- | --- | --- |'
     while IFS='|' read -r kind name standard least most help; do
         case $kind in
+        BLOCK) values="0, or a power of two from $(number "$least" BYTES) to $(number "$most" BYTES)" ;;
         COUNT | BYTES | RATIO) values="$(number "$least" "$kind") to $(number "$most" "$kind")" ;;
         STRING) values=text standard=${standard/NULL/none} ;;
         BOOL) values=$(names truths) ;;

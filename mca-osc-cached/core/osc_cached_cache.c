@@ -423,6 +423,33 @@ osc_cached_access_t osc_cached_cache_get_slowly(osc_cached_cache_t *cache,
     return OSC_CACHED_JOIN;
 }
 
+osc_cached_access_t osc_cached_cache_get_inside(osc_cached_cache_t *cache,
+                                                osc_cached_target_t *target,
+                                                osc_cached_entry_t *entry, uint32_t skip,
+                                                const osc_cached_buffer_t *buffer, size_t bytes,
+                                                bool joins, uint64_t sequence)
+{
+    osc_cached_record_t *record;
+
+    if (skip + bytes <= entry->bytes) {
+        cache->distance = osc_cached_cache_hit(cache, entry, bytes);
+        osc_cached_cache_copy(cache, entry, skip, buffer, bytes);
+        return OSC_CACHED_HIT;
+    }
+    if (OSC_CACHED_ENTRY_PENDING != entry->state || !joins
+        || cache->records[entry->fill].bytes < skip + bytes
+        || NULL == (record = add_record(cache, target, entry, buffer, sequence))) {
+        return OSC_CACHED_MISSING;
+    }
+    record->fills = false;
+    record->offset = skip;
+    record->bytes = (uint32_t) bytes;
+    (void) osc_cached_cache_hit(cache, entry, bytes);
+    ++cache->interval.misses;
+    ++cache->interval.access[OSC_CACHED_JOIN];
+    return OSC_CACHED_JOIN;
+}
+
 /* Whether a region is right for an entry that is fetched anew. */
 static bool is_right(const osc_cached_storage_t *storage, uint32_t number, size_t bytes)
 {
@@ -529,6 +556,112 @@ osc_cached_access_t osc_cached_cache_insert(osc_cached_cache_t *cache, osc_cache
     return access;
 }
 
+/* A place in storage and index that nobody uses. */
+static uint32_t find_free(osc_cached_cache_t *cache, osc_cached_key_t key, uint64_t hash,
+                          size_t bytes)
+{
+    uint32_t slots = osc_cached_index_num_slots(&cache->index), number;
+    osc_cached_entry_t *entry;
+
+    if (cache->max_bytes < bytes || slots - slots / 8 <= cache->index.count) {
+        return OSC_CACHED_CACHE_NONE;
+    }
+    number = osc_cached_index_lookup(&cache->index, hash, key, osc_cached_cache_match,
+                                     cache->storage.entries);
+    if (OSC_CACHED_INDEX_NONE != number) {
+        /* dead, or shorter */
+        if (0 < cache->storage.entries[number].pins) {
+            return OSC_CACHED_CACHE_NONE;
+        }
+        drop_entry(cache, number);
+    }
+    number = osc_cached_storage_alloc(&cache->storage, bytes);
+    if (OSC_CACHED_CACHE_NONE == number) {
+        return number;
+    }
+    entry = &cache->storage.entries[number];
+    entry->address = key.address;
+    entry->target = key.target;
+    entry->layout = key.layout;
+    if (OSC_CACHED_OK != osc_cached_index_insert(&cache->index, hash, number)) {
+        osc_cached_storage_release(&cache->storage, number);
+        return OSC_CACHED_CACHE_NONE;
+    }
+    return number;
+}
+
+bool osc_cached_cache_insert_block(osc_cached_cache_t *cache, osc_cached_target_t *target,
+                                   osc_cached_key_t key, uint64_t hash,
+                                   const osc_cached_buffer_t *buffer, size_t bytes, uint32_t skip,
+                                   const osc_cached_buffer_t *to, size_t wanted, uint64_t stamp,
+                                   uint64_t sequence, uint32_t *record_number)
+{
+    osc_cached_entry_t *entry;
+    osc_cached_record_t *record;
+    uint32_t number, count, gap, fill;
+
+    if (0 < cache->sweep_left) {
+        sweep(cache);
+    }
+    osc_cached_cache_look(cache);
+    osc_cached_cache_grow(cache, bytes);
+    number = find_free(cache, key, hash, bytes);
+    if (OSC_CACHED_CACHE_NONE == number) {
+        return false;
+    }
+    entry = &cache->storage.entries[number];
+    record = add_record(cache, target, entry, buffer, sequence);
+    if (NULL == record) {
+        drop_entry(cache, number);
+        return false;
+    }
+    fill = (uint32_t) (record - cache->records);
+    record->fills = true;
+    record->offset = 0;
+    record->bytes = (uint32_t) bytes;
+    osc_cached_duel_recall(&cache->duel, hash, (uint32_t) cache->gets, &count, &gap);
+    entry->state = OSC_CACHED_ENTRY_PENDING;
+    entry->stamp = stamp;
+    entry->generation = (uint32_t) cache->generation;
+    entry->last = (uint32_t) cache->gets;
+    entry->count = (uint16_t) count;
+    entry->gap = gap;
+    entry->bytes = 0;
+    entry->fill = fill;
+    record = add_record(cache, target, entry, to, sequence + 1);
+    if (NULL == record) {
+        /* the caller's buffer stays the caller's */
+        cache->records[fill].buffer.type = cache->records[fill].buffer.from = NULL;
+        osc_cached_cache_abandon(cache, target, fill);
+        return false;
+    }
+    record->fills = false;
+    record->offset = skip;
+    record->bytes = (uint32_t) wanted;
+    ++cache->interval.access[OSC_CACHED_DIRECT];
+    cache->interval.most_entries =
+        osc_cached_cache_larger(cache->interval.most_entries, cache->index.count);
+    cache->interval.most_used = osc_cached_cache_larger(
+        cache->interval.most_used, osc_cached_storage_used_bytes(&cache->storage));
+    *record_number = fill;
+    return true;
+}
+
+void osc_cached_cache_abandon(osc_cached_cache_t *cache, osc_cached_target_t *target,
+                              uint32_t record)
+{
+    uint32_t number = cache->records[record].entry;
+    osc_cached_entry_t *entry = &cache->storage.entries[number];
+    uint32_t waits = cache->records[record].next;
+
+    if (1 < entry->pins) {
+        remove_record(cache, target, waits - 1);
+    }
+    remove_record(cache, target, record);
+    entry->pins = 0;
+    drop_entry(cache, number);
+}
+
 /* Have room for so many bytes of an entry that is in the index and not pinned, without an eviction.
  * The entry, which may be another one afterwards, or NULL. */
 static osc_cached_entry_t *make_room(osc_cached_cache_t *cache, uint64_t hash, uint32_t number,
@@ -600,7 +733,7 @@ static void finish(osc_cached_cache_t *cache, osc_cached_target_t *target, uint3
     char *bytes = (char *) osc_cached_storage_at(&cache->storage, entry->offset) + record->offset;
 
     if (!record->fills) {
-        osc_cached_cache_copy(cache, entry, &record->buffer, record->bytes);
+        osc_cached_cache_copy(cache, entry, record->offset, &record->buffer, record->bytes);
     } else {
         /* others may wait for it although it will not be served any more */
         if (valid || 1 < entry->pins) {

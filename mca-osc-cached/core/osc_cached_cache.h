@@ -113,6 +113,9 @@ typedef struct {
     /** begin with less, and take the rest in steps when it is needed: most windows of a program
      * that makes many are small, and memory that was never used costs a page fault each 4 KiB */
     bool gradual;
+    uint32_t
+        block; /**< bytes that a small get fetches, the owner's; 0: itself (osc_cached_block.h) */
+    uint64_t reach; /**< bytes of the window that are known to be there */
     /** bytes of the largest entry; 0: a quarter of the storage, or an eighth of what it may become
      */
     uint64_t max_entry;
@@ -139,7 +142,7 @@ typedef struct {
     osc_cached_buffer_t buffer;
     uint64_t sequence; /**< the owner's, growing; 0: free */
     uint32_t entry;
-    uint32_t offset; /**< fill: first byte of the entry that is fetched */
+    uint32_t offset; /**< first byte of the entry that is fetched, or wanted */
     uint32_t bytes;
     uint32_t prev; /**< record plus 1; 0: none */
     uint32_t next; /**< record plus 1; 0: none; free records: the next of them */
@@ -296,12 +299,12 @@ static inline osc_cached_entry_t *osc_cached_cache_find_again(osc_cached_cache_t
     return entry;
 }
 
-/** Copy the first bytes of an entry to a buffer. */
+/** Copy bytes of an entry to a buffer. */
 static inline void osc_cached_cache_copy(const osc_cached_cache_t *cache,
-                                         const osc_cached_entry_t *entry,
+                                         const osc_cached_entry_t *entry, size_t skip,
                                          const osc_cached_buffer_t *buffer, size_t bytes)
 {
-    void *from = osc_cached_storage_at(&cache->storage, entry->offset);
+    void *from = (char *) osc_cached_storage_at(&cache->storage, entry->offset) + skip;
 
     if (NULL == buffer->type) {
         memcpy(buffer->address, from, bytes);
@@ -348,7 +351,7 @@ osc_cached_cache_get(osc_cached_cache_t *cache, osc_cached_target_t *target, osc
 
     if (NULL != entry && bytes <= entry->bytes) {
         cache->distance = osc_cached_cache_hit(cache, entry, bytes);
-        osc_cached_cache_copy(cache, entry, buffer, bytes);
+        osc_cached_cache_copy(cache, entry, 0, buffer, bytes);
         return OSC_CACHED_HIT;
     }
     ++cache->gets;
@@ -374,7 +377,7 @@ static inline bool osc_cached_cache_copy_first(const osc_cached_cache_t *cache,
     if (NULL == entry || entry->bytes < bytes) {
         return false;
     }
-    osc_cached_cache_copy(cache, entry, buffer, bytes);
+    osc_cached_cache_copy(cache, entry, 0, buffer, bytes);
     return true;
 }
 
@@ -390,6 +393,40 @@ osc_cached_access_t osc_cached_cache_insert(osc_cached_cache_t *cache, osc_cache
                                             osc_cached_key_t key, uint64_t hash,
                                             const osc_cached_buffer_t *buffer, size_t bytes,
                                             uint64_t stamp, uint64_t sequence, uint32_t *record);
+
+/**
+ * A get of bytes inside of a valid entry.
+ *
+ * @param skip   bytes from the entry's to the get's begin
+ * @param joins  whether the get may wait for another one
+ * @return HIT, or JOIN, as of osc_cached_cache_get; MISSING: nothing happened, it is not there
+ */
+osc_cached_access_t osc_cached_cache_get_inside(osc_cached_cache_t *cache,
+                                                osc_cached_target_t *target,
+                                                osc_cached_entry_t *entry, uint32_t skip,
+                                                const osc_cached_buffer_t *buffer, size_t bytes,
+                                                bool joins, uint64_t sequence);
+
+/**
+ * Keep what a get will bring that is about to be issued for another one, a part of it: both are
+ * recorded, with sequence and sequence + 1. Only if there is room that nobody uses.
+ *
+ * @param buffer  of the get that is issued
+ * @param skip    bytes from its begin to that of the other one,
+ * @param to      which wants these
+ * @param wanted  bytes
+ * @param record  set to the record of the first, for osc_cached_cache_abandon
+ * @return whether it will be kept; if not, nothing happened
+ */
+bool osc_cached_cache_insert_block(osc_cached_cache_t *cache, osc_cached_target_t *target,
+                                   osc_cached_key_t key, uint64_t hash,
+                                   const osc_cached_buffer_t *buffer, size_t bytes, uint32_t skip,
+                                   const osc_cached_buffer_t *to, size_t wanted, uint64_t stamp,
+                                   uint64_t sequence, uint32_t *record);
+
+/** Nothing will come of what osc_cached_cache_insert_block has just recorded. */
+void osc_cached_cache_abandon(osc_cached_cache_t *cache, osc_cached_target_t *target,
+                              uint32_t record);
 
 /**
  * Keep the rest of a partial hit as well, if there is room without an eviction.

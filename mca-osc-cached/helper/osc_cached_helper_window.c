@@ -719,8 +719,8 @@ void ompi_osc_cached_helper_attach(ompi_osc_cached_window_t *window, void **base
     osc_cached_map_init(&helper->targets, &osc_cached_alloc_default);
     good = OMPI_SUCCESS == ompi_comm_dup(comm, &helper->comm) && find_name(helper)
            && OMPI_SUCCESS
-                  == ompi_osc_cached_window_units(helper->comm, disp_unit, &helper->disp_unit,
-                                                  &helper->disp_units)
+                  == ompi_osc_cached_window_units(helper->comm, disp_unit, 0, &helper->disp_unit,
+                                                  &helper->disp_units, NULL)
            && (0 != helper->disp_unit || NULL != helper->disp_units);
     if (good) {
         opened =

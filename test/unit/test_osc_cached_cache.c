@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "osc_cached_block.h"
 #include "osc_cached_cache.h"
 #include "osc_cached_test_random.h"
 
@@ -541,6 +542,144 @@ static void test_gradual_without_budget(void **state)
     assert_int_equal(osc_cached_storage_capacity(&f.c.storage), osc_cached_cache_memory(&f.c));
     assert_in_range(osc_cached_cache_memory(&f.c), 64 << 10, 300 << 10);
     assert_true(f.c.max_bytes <= osc_cached_cache_memory(&f.c) / 4);
+    end(&f);
+}
+
+/* Which block a get lies in. */
+static void test_block_of(void **state)
+{
+    static const struct {
+        uint32_t size;
+        uint64_t reach, address;
+        size_t bytes;
+        uint32_t is, skip;
+    } cases[] = {
+        {256, 1000, 0, 1, 256, 0},
+        {256, 1000, 255, 1, 256, 255},
+        {256, 1000, 256, 255, 256, 0},
+        {256, 1000, 256, 256, 0, 0}, /* not smaller */
+        {256, 1000, 250, 6, 256, 250},
+        {256, 1000, 250, 7, 0, 250}, /* in two */
+        {256, 1000, 992, 8, 232, 224},
+        {256, 1000, 993, 8, 0, 225}, /* beyond the end */
+        {1024, 1000, 8, 8, 1000, 8},
+        {256, 1000, 1024, 8, 0, 0},
+        {256, 0, 0, 8, 0, 0},
+        {256, UINT64_MAX, UINT64_MAX - 8, 8, 255, 247},
+        {512, 1 << 20, 1300, 8, 512, 276},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        osc_cached_block_t block =
+            osc_cached_block_of(cases[i].size, cases[i].reach, cases[i].address, cases[i].bytes);
+
+        assert_int_equal(cases[i].is, block.bytes);
+        assert_int_equal(cases[i].skip, block.skip);
+        assert_int_equal(cases[i].address - cases[i].skip, block.begin);
+    }
+    for (uint64_t bytes = 0; bytes < 4096; ++bytes) {
+        assert_int_equal(0 == bytes || 256 == bytes || 512 == bytes || 1024 == bytes,
+                         osc_cached_block_allowed(bytes));
+    }
+}
+
+static bool insert_block(fixture_t *f, osc_cached_key_t key, void *address, size_t bytes,
+                         uint32_t skip, osc_cached_buffer_t *to, size_t wanted, uint32_t *record)
+{
+    osc_cached_target_t *target = &f->targets[key.target];
+    osc_cached_buffer_t buffer = buffer_at(address);
+
+    f->sequence += 2;
+    return osc_cached_cache_insert_block(
+        &f->c, target, key, osc_cached_index_hash(&f->c.index, key), &buffer, bytes, skip, to,
+        wanted, osc_cached_cache_stamp(&f->c, target), f->sequence - 1, record);
+}
+
+static osc_cached_access_t get_inside(fixture_t *f, osc_cached_key_t key, uint32_t skip,
+                                      void *address, size_t bytes)
+{
+    osc_cached_buffer_t buffer = buffer_at(address);
+
+    return osc_cached_cache_get_inside(&f->c, &f->targets[key.target], find(f, key), skip, &buffer,
+                                       bytes, true, ++f->sequence);
+}
+
+/* A get fetches a block; others inside wait for it, and are hits later. */
+static void test_block(void **state)
+{
+    unsigned char block[256], first[8], second[32], third[256];
+    osc_cached_buffer_t to = buffer_at(first);
+    osc_cached_key_t key = key_at(0, 512);
+    uint32_t record;
+    fixture_t f;
+
+    (void) state;
+    for (int scheme = 0; scheme < 4; ++scheme) {
+        prepare(&f, 64, 4096);
+        f.config.scheme = (osc_cached_scheme_t) scheme;
+        open_cache(&f);
+        assert_true(insert_block(&f, key, block, 256, 16, &to, 8, &record));
+        verify(&f);
+        assert_int_equal(OSC_CACHED_JOIN, get_inside(&f, key, 224, second, 32));
+        assert_int_equal(OSC_CACHED_MISSING, get_inside(&f, key, 225, second, 32));
+        verify(&f);
+        fetch(key, 1, 0, block, 256);
+        complete(&f, 0);
+        verify(&f);
+        assert_memory_equal(block + 16, first, 8);
+        assert_memory_equal(block + 224, second, 32);
+        memset(block, 0, sizeof(block));
+        assert_int_equal(OSC_CACHED_HIT, get_inside(&f, key, 100, second, 32));
+        assert_memory_equal(memory_of(key, 1) + 100, second, 32);
+        assert_int_equal(OSC_CACHED_MISSING, get_inside(&f, key, 225, second, 32));
+        expect_hit(&f, key, 1, 256);
+        /* again after an invalidation */
+        osc_cached_cache_invalidate_target(&f.targets[0]);
+        assert_null(find(&f, key));
+        assert_true(insert_block(&f, key, third, 256, 0, &to, 8, &record));
+        fetch(key, 2, 0, third, 256);
+        complete(&f, 0);
+        expect_hit(&f, key, 2, 256);
+        end(&f);
+    }
+}
+
+/* A block takes no place that another entry has, and nothing is left of one that is not fetched. */
+static void test_block_without_room(void **state)
+{
+    unsigned char block[1024], first[8];
+    osc_cached_buffer_t to = buffer_at(first);
+    uint64_t used;
+    uint32_t record;
+    fixture_t f;
+
+    (void) state;
+    begin(&f, 64, 4096);
+    assert_true(insert_block(&f, key_at(1, 0), block, 256, 16, &to, 8, &record));
+    osc_cached_cache_abandon(&f.c, &f.targets[1], record);
+    verify(&f);
+    assert_null(find(&f, key_at(1, 0)));
+    assert_int_equal(0, f.c.num_records);
+    f.counts.fail_from = f.counts.requests + 1;
+    while (insert_block(&f, key_at(2, f.sequence), block, 16, 0, &to, 8, &record)) { /* records */
+        verify(&f);
+    }
+    verify(&f);
+    f.counts.fail_from = 0;
+    complete(&f, 2);
+    while (OSC_CACHED_DIRECT == keep(&f, key_at(0, 10 * f.sequence), 1, 200)) {
+    }
+    used = osc_cached_storage_used_bytes(&f.c.storage);
+    assert_false(insert_block(&f, key_at(1, 0), block, 1024, 16, &to, 8, &record));
+    assert_int_equal(used, osc_cached_storage_used_bytes(&f.c.storage));
+    end(&f);
+    /* no place in the index */
+    begin(&f, 16, 4096);
+    for (uint32_t i = 0; i < 14; ++i) {
+        assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(0, i), 1, 16));
+    }
+    assert_false(insert_block(&f, key_at(1, 0), block, 256, 16, &to, 8, &record));
     end(&f);
 }
 
@@ -2553,6 +2692,9 @@ int main(void)
         cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_direct_and_hit),
         cmocka_unit_test(test_memo),
+        cmocka_unit_test(test_block_of),
+        cmocka_unit_test(test_block),
+        cmocka_unit_test(test_block_without_room),
         cmocka_unit_test(test_gradual),
         cmocka_unit_test(test_gradual_without_budget),
         cmocka_unit_test(test_partial_and_extend),
