@@ -200,16 +200,17 @@ static inline bool may_be_cached(ompi_osc_cached_window_t *window, ompi_osc_cach
 
 /* The block around a get, where the window declares that all of it stays the same. */
 static osc_cached_block_t block_of(const ompi_osc_cached_window_t *window,
-                                   const ompi_osc_cached_peer_t *peer, const wanted_t *wanted)
+                                   const ompi_osc_cached_peer_t *peer, osc_cached_key_t key,
+                                   size_t bytes)
 {
     const osc_cached_config_t *config = &window->cache.config;
     osc_cached_block_t none = {0, 0, 0};
 
-    if (0 == config->block || 0 != wanted->key.layout || 0 < peer->profit.passed || window->threaded
+    if (0 == config->block || 0 != key.layout || 0 < peer->profit.passed || window->threaded
         || (OSC_CACHED_MODE_ALWAYS != window->mode && OSC_CACHED_MODE_USER != window->mode)) {
         return none;
     }
-    return osc_cached_block_of(config->block, config->reach, wanted->key.address, wanted->bytes);
+    return osc_cached_block_of(config->block, config->reach, key.address, bytes);
 }
 
 /* A get may lie in a block that is here, or on its way. */
@@ -238,7 +239,7 @@ static inline osc_cached_access_t look_up(ompi_osc_cached_window_t *window,
     osc_cached_cache_t *cache = &window->cache;
 
     wanted->begin = 0;
-    wanted->block = block_of(window, peer, wanted);
+    wanted->block = block_of(window, peer, wanted->key, wanted->bytes);
     ++window->ticks;
     if (OPAL_UNLIKELY(!cache->open)) {
         return OSC_CACHED_MISSING;
@@ -795,6 +796,45 @@ int ompi_osc_cached_get_withdraw(void)
 
 /* The slots */
 
+/* A hit whose bytes lie at an offset of an entry. */
+__opal_attribute_always_inline__ static inline void
+plain_hit(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer, osc_cached_entry_t *entry,
+          uint32_t skip, char *buffer, size_t bytes)
+{
+    osc_cached_cache_t *cache = &window->cache;
+
+    ++window->ticks;
+    (void) osc_cached_cache_hit(cache, entry, bytes);
+    ompi_osc_cached_count_alone(window, OSC_CACHED_STAT_gets);
+    ompi_osc_cached_count_alone(window, OSC_CACHED_STAT_hits);
+    ompi_osc_cached_add_alone(window, OSC_CACHED_STAT_bytes_served, bytes);
+    if (OPAL_UNLIKELY(osc_cached_profit_count(&peer->profit, true))) {
+        end_round(window, peer);
+    }
+    memcpy(buffer, (char *) osc_cached_storage_at(&cache->storage, entry->offset) + skip, bytes);
+}
+
+/* The same as is_plain_hit(), of a get inside of a block. */
+__opal_attribute_noinline__ static bool is_plain_hit_inside(ompi_osc_cached_window_t *window,
+                                                            ompi_osc_cached_peer_t *peer,
+                                                            osc_cached_key_t key, char *buffer,
+                                                            size_t bytes)
+{
+    osc_cached_block_t block = block_of(window, peer, key, bytes);
+    osc_cached_entry_t *entry;
+
+    if (0 == block.bytes || ompi_osc_cached_is_exposed(buffer, bytes)) {
+        return false;
+    }
+    key.address = block.begin;
+    entry = osc_cached_cache_find_again(&window->cache, &peer->cache, key, block.skip + bytes);
+    if (NULL == entry) {
+        return false;
+    }
+    plain_hit(window, peer, entry, block.skip, buffer, bytes);
+    return true;
+}
+
 /* The whole of a hit in its most frequent form: one thread, runs of bytes on both sides. Of what
  * may_be_cached() asks, an entry with the right stamp answers most: there is none for this process
  * itself, and none while own writes or uncounted operations are on their way. */
@@ -821,18 +861,13 @@ static inline bool is_plain_hit(ompi_osc_cached_window_t *window, uint32_t ways,
     key.address =
         (uint64_t) target_disp * unit_of(window, target) + (uint64_t) target_dt->super.true_lb;
     entry = osc_cached_cache_find_again(cache, &peer->cache, key, bytes);
-    if (NULL == entry || ompi_osc_cached_is_exposed(buffer, bytes)) {
+    if (OPAL_UNLIKELY(NULL == entry)) {
+        return is_plain_hit_inside(window, peer, key, buffer, bytes);
+    }
+    if (ompi_osc_cached_is_exposed(buffer, bytes)) {
         return false;
     }
-    ++window->ticks;
-    (void) osc_cached_cache_hit(cache, entry, bytes);
-    ompi_osc_cached_count_alone(window, OSC_CACHED_STAT_gets);
-    ompi_osc_cached_count_alone(window, OSC_CACHED_STAT_hits);
-    ompi_osc_cached_add_alone(window, OSC_CACHED_STAT_bytes_served, bytes);
-    if (OPAL_UNLIKELY(osc_cached_profit_count(&peer->profit, true))) {
-        end_round(window, peer);
-    }
-    memcpy(buffer, osc_cached_storage_at(&cache->storage, entry->offset), bytes);
+    plain_hit(window, peer, entry, 0, buffer, bytes);
     return true;
 }
 
