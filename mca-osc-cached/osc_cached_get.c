@@ -43,6 +43,7 @@
 enum {
     MEASURED = 64,     /* one looked-up get of these is measured */
     BATCH_TIMED = 16,  /* real gets that are measured between two synchronisations, at the most */
+    LANE_HITS = 1024,  /* hits of a thread before they are collected, under the lock */
     RETRY_OPEN = 65536 /* gets until another attempt when there was no memory */
 };
 
@@ -871,6 +872,46 @@ static inline bool is_plain_hit(ompi_osc_cached_window_t *window, uint32_t ways,
     return true;
 }
 
+/* The same with several threads, in a lane of the gate: beside hits of others, and while nobody
+ * holds the lock. */
+__opal_attribute_noinline__ static bool is_shared_hit(ompi_osc_cached_window_t *window,
+                                                      const arguments_t *a)
+{
+    enum { PLAIN = OPAL_DATATYPE_FLAG_CONTIGUOUS | OPAL_DATATYPE_FLAG_NO_GAPS };
+    const opal_datatype_t *origin = &a->origin_dt->super, *target = &a->target_dt->super;
+    size_t bytes = (size_t) a->target_count * target->size;
+    char *buffer = (char *) a->origin_addr + origin->true_lb;
+    osc_cached_key_t key = {0, a->target, 0};
+    osc_cached_lane_t *lane;
+    ompi_osc_cached_peer_t *peer;
+    uint64_t begin;
+    bool hit = false;
+
+    if (PLAIN != (origin->flags & target->flags & PLAIN)
+        || (size_t) a->origin_count * origin->size != bytes
+        || ompi_osc_cached_is_exposed(buffer, bytes)) {
+        return false;
+    }
+    lane = osc_cached_gate_enter(window->gate);
+    if (NULL == lane) {
+        return false;
+    }
+    peer = ompi_osc_cached_peer(window, a->target);
+    if ((window->ways & OSC_CACHED_WAY_SHARED) && !osc_cached_is_nobody(peer)
+        && ompi_osc_cached_has_access(window->ways, peer) && 0 == peer->profit.passed
+        && lane->hits < LANE_HITS) {
+        begin = (0 == lane->hits % MEASURED) ? ompi_osc_cached_now() : 0;
+        key.address =
+            (uint64_t) a->target_disp * unit_of(window, a->target) + (uint64_t) target->true_lb;
+        hit = osc_cached_gate_hit(lane, &window->cache, peer, key, buffer, bytes);
+        if (hit && 0 < begin) {
+            lane->hit_ns = (uint32_t) (ompi_osc_cached_now() - begin);
+        }
+    }
+    osc_cached_gate_leave(lane);
+    return hit;
+}
+
 /* not one path with what follows: it takes only the registers it needs */
 __opal_attribute_noinline__ static int looked_up_get(ompi_osc_cached_window_t *window,
                                                      const arguments_t *a)
@@ -898,6 +939,9 @@ cached_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
     }
     arguments_t a = {origin_addr, origin_count, origin_dt, target,
                      target_disp, target_count, target_dt, NULL};
+    if ((ways & OSC_CACHED_WAY_SHARED) && is_shared_hit(window, &a)) {
+        return OMPI_SUCCESS;
+    }
     return looked_up_get(window, &a);
 }
 

@@ -24,6 +24,7 @@
 
 #include "osc_cached_atomics.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 #include "opal/runtime/opal_progress.h"
@@ -772,12 +773,49 @@ static inline flush_way_t way_of_all(ompi_osc_cached_window_t *window)
     return (ways & OSC_CACHED_WAY_EVERYONE) ? FLUSH_LOCAL : FLUSH_WATCHED;
 }
 
+enum { EVERY_TARGET = INT_MIN }; /* a rank that none has, not even MPI_PROC_NULL */
+
+/* A flush that has nothing to wait for, with several threads: in a lane of the gate, beside hits
+ * and flushes of others. */
+static bool is_shared_flush(ompi_osc_cached_window_t *window, int target)
+{
+    osc_cached_lane_t *lane = osc_cached_gate_enter(window->gate);
+    const ompi_osc_cached_peer_t *peer;
+    bool local, quiet = false;
+
+    if (NULL == lane) {
+        return false;
+    }
+    if (EVERY_TARGET != target) {
+        peer = ompi_osc_cached_peer(window, target);
+        local = OSC_CACHED_PEER_IDLE == peer->state && 0 == peer->profit.passed
+                && ompi_osc_cached_has_access(window->ways, peer);
+    } else {
+        local = (window->ways & OSC_CACHED_WAY_EVERYONE) && !window->loose && NULL == window->busy;
+    }
+    local = local && (window->ways & OSC_CACHED_WAY_SHARED_FLUSH);
+    if (local) {
+        ++lane->flushes;
+        quiet = OSC_CACHED_QUIET <= ++lane->quiet;
+        lane->quiet = quiet ? 0 : lane->quiet;
+    }
+    osc_cached_gate_leave(lane);
+    if (quiet) {
+        ompi_osc_cached_make_progress(window);
+    }
+    return local;
+}
+
 /* One slot: a function for each of the four, which differ in types and in what they complete. */
-#define FLUSH(slot, at_target, each, way, parameters, arguments, ...)                 \
+#define FLUSH(slot, at_target, each, way, whom, parameters, arguments, ...)           \
     __opal_attribute_noinline__ static int watched_##slot parameters                  \
     {                                                                                 \
         ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);            \
                                                                                       \
+        if ((ompi_osc_cached_ways(window) & OSC_CACHED_WAY_SHARED_FLUSH)              \
+            && is_shared_flush(window, whom)) {                                       \
+            return OMPI_SUCCESS;                                                      \
+        }                                                                             \
         ompi_osc_cached_count(window, OSC_CACHED_STAT_flushes);                       \
         return is_watched(window, ompi_osc_cached_ways(window))                       \
                    ? each(window, ##__VA_ARGS__, at_target, window->inner.osc_##slot) \
@@ -804,8 +842,9 @@ static inline flush_way_t way_of_all(ompi_osc_cached_window_t *window)
         return next arguments;                                                        \
     }
 
-FLUSH(flush, true, flush_one, way_of_target, (int target, ompi_win_t *win), (target, win), target)
-FLUSH(flush_all, true, flush_every, way_of_all, (ompi_win_t * win), (win))
-FLUSH(flush_local, false, flush_one, way_of_target, (int target, ompi_win_t *win), (target, win),
+FLUSH(flush, true, flush_one, way_of_target, target, (int target, ompi_win_t *win), (target, win),
       target)
-FLUSH(flush_local_all, false, flush_every, way_of_all, (ompi_win_t * win), (win))
+FLUSH(flush_all, true, flush_every, way_of_all, EVERY_TARGET, (ompi_win_t * win), (win))
+FLUSH(flush_local, false, flush_one, way_of_target, target, (int target, ompi_win_t *win),
+      (target, win), target)
+FLUSH(flush_local_all, false, flush_every, way_of_all, EVERY_TARGET, (ompi_win_t * win), (win))

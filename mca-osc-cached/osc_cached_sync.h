@@ -25,6 +25,8 @@ int ompi_osc_cached_flush_all(ompi_win_t *win);
 int ompi_osc_cached_flush_local(int target, ompi_win_t *win);
 int ompi_osc_cached_flush_local_all(ompi_win_t *win);
 
+enum { OSC_CACHED_QUIET = 128 }; /**< times that others can wait for progress */
+
 /** Operations of others that wait for this process. */
 void ompi_osc_cached_make_progress(ompi_osc_cached_window_t *window);
 
@@ -32,9 +34,7 @@ void ompi_osc_cached_make_progress(ompi_osc_cached_window_t *window);
  * whether it is time to. Caller holds the lock. */
 static inline bool ompi_osc_cached_was_quiet(ompi_osc_cached_window_t *window)
 {
-    enum { QUIET = 128 }; /* times that others can wait */
-
-    return OPAL_UNLIKELY(QUIET <= ++window->quiet);
+    return OPAL_UNLIKELY(OSC_CACHED_QUIET <= ++window->quiet);
 }
 
 /** An own write to a target begins. @return its peer, for ompi_osc_cached_write_end */

@@ -120,7 +120,36 @@ void ompi_osc_cached_window_prepare(ompi_osc_cached_window_t *window,
     }
     osc_cached_peers_create(&window->peers, (uint32_t) ompi_group_size(window->win->w_group),
                             alloc);
+    if (window->threaded) {
+        window->gate =
+            alloc->alloc(alloc->context, _Alignof(osc_cached_gate_t), sizeof(osc_cached_gate_t));
+        if (NULL != window->gate) {
+            memset(window->gate, 0, sizeof(*window->gate));
+        }
+    }
     window->cacheable = true;
+}
+
+void ompi_osc_cached_window_lock_threaded(ompi_osc_cached_window_t *window)
+{
+    osc_cached_gate_counts_t counts;
+
+    opal_mutex_lock(&window->lock);
+    if (NULL == window->gate) {
+        return;
+    }
+    osc_cached_gate_close(window->gate);
+    counts = osc_cached_gate_collect(window->gate, &window->cache, &window->costs);
+    if (0 < counts.hits) {
+        window->ticks += (uint32_t) counts.hits;
+        ompi_osc_cached_add(window, OSC_CACHED_STAT_gets, counts.hits);
+        ompi_osc_cached_add(window, OSC_CACHED_STAT_hits, counts.hits);
+        ompi_osc_cached_add(window, OSC_CACHED_STAT_bytes_served, counts.bytes);
+    }
+    if (0 < counts.flushes) {
+        ompi_osc_cached_add(window, OSC_CACHED_STAT_flushes, counts.flushes);
+        ompi_osc_cached_add(window, OSC_CACHED_STAT_local_flushes, counts.flushes);
+    }
 }
 
 ompi_osc_cached_peer_t *ompi_osc_cached_peer_add(ompi_osc_cached_window_t *window, int target)
@@ -158,7 +187,7 @@ static uint32_t find_ways(const ompi_osc_cached_window_t *window)
 {
     bool passive = ompi_osc_cached_epoch_is_passive(window->epoch);
     bool quick = !window->threaded && !window->traced;
-    bool plain = quick && window->cache.open && !window->inspected;
+    bool plain = !window->traced && window->cache.open && !window->inspected;
     uint32_t ways = OSC_CACHED_WAY_LOOKUP;
 
     if (!keeps(window)) {
@@ -167,12 +196,14 @@ static uint32_t find_ways(const ompi_osc_cached_window_t *window)
     ways |= passive ? OSC_CACHED_WAY_PASSIVE : 0;
     ways |= ompi_osc_cached_epoch_has_all(window->epoch) ? OSC_CACHED_WAY_EVERYONE : 0;
     ways |= quick ? OSC_CACHED_WAY_QUICK : 0;
-    ways |= plain ? OSC_CACHED_WAY_PLAIN : 0;
+    ways |= (plain && quick) ? OSC_CACHED_WAY_PLAIN : 0;
+    ways |= (plain && NULL != window->gate) ? OSC_CACHED_WAY_SHARED : 0;
     if (!window->uncounted && quick && OSC_CACHED_EPOCH_FENCE == window->epoch) {
         ways |= OSC_CACHED_WAY_PLAIN_FENCE;
     }
     if (!window->uncounted && plain && passive && OSC_CACHED_MODE_TRANSPARENT != window->mode) {
-        ways |= OSC_CACHED_WAY_PLAIN_FLUSH;
+        ways |= quick ? OSC_CACHED_WAY_PLAIN_FLUSH : 0;
+        ways |= (NULL != window->gate) ? OSC_CACHED_WAY_SHARED_FLUSH : 0;
     }
     return ways;
 }
@@ -218,6 +249,7 @@ void ompi_osc_cached_window_destroy(ompi_osc_cached_window_t *window)
 {
     if (window->cacheable) {
         osc_cached_cache_destroy(&window->cache);
+        window->peers.alloc.free(window->peers.alloc.context, window->gate, sizeof(*window->gate));
         osc_cached_peers_destroy(&window->peers);
         free(window->started);
     }
@@ -387,7 +419,7 @@ ompi_osc_cached_window_t *ompi_osc_cached_window_enter(ompi_win_t *win)
     return window;
 }
 
-void ompi_osc_cached_window_print(const ompi_osc_cached_window_t *window)
+void ompi_osc_cached_window_print(ompi_osc_cached_window_t *window)
 {
     static const char *const names[] = {
 #define OSC_CACHED_STAT(name, help) #name,
@@ -400,6 +432,7 @@ void ompi_osc_cached_window_print(const ompi_osc_cached_window_t *window)
     used = snprintf(text, sizeof(text), "osc/cached: rank %d window \"%s\" inner %s mode %s",
                     ompi_group_rank(window->win->w_group), window->win->w_name, window->inner_name,
                     ompi_osc_cached_modes[window->mode].string);
+    ompi_osc_cached_window_lock(window);
     for (int i = 0; i < OSC_CACHED_STAT_COUNT && used < (int) sizeof(text); ++i) {
         unsigned long value = read_stat(window, i);
         if (0 < value) {
@@ -407,6 +440,7 @@ void ompi_osc_cached_window_print(const ompi_osc_cached_window_t *window)
                              (0 == column++ % 3) ? "\n  " : "   ", names[i], value);
         }
     }
+    ompi_osc_cached_window_unlock(window);
     opal_output(0, "%s", text);
 }
 

@@ -37,6 +37,8 @@
  * window's ways and busy, a peer's untimed and batch_timed.  They decide only which way a call
  * goes.  A thread's own calls are what it sees in any case; of another thread's, any moment will
  * do.  Everything else is read and written under the lock, or by windows that are not threaded.
+ * Hits, and flushes with nothing to wait for, go through a gate that is closed while somebody holds
+ * the lock, and do not disturb each other (core/osc_cached_gate.h).
  */
 
 #ifndef OSC_CACHED_WINDOW_H
@@ -53,6 +55,7 @@
 #include "ompi/win/win.h"
 
 #include "core/osc_cached_cache.h"
+#include "core/osc_cached_gate.h"
 #include "core/osc_cached_peers.h"
 #include "core/osc_cached_profit.h"
 #include "osc_cached_compat.h"
@@ -114,12 +117,13 @@ static inline bool ompi_osc_cached_epoch_has_all(ompi_osc_cached_epoch_t epoch)
  *     DIRECT              nothing is cached: mode off, no epoch, passive epochs of transparent
  *     none                the same, with a trace
  *     LOOKUP              the cache is asked: several threads, or a trace
+ *     LOOKUP SHARED       the same with several threads, an open cache and nothing of the sort
  *     LOOKUP QUICK        the same with one thread and without a trace
  *     LOOKUP QUICK PLAIN  the same with an open cache, no devices and no verification
  *
  * with LOOKUP also EVERYONE and PASSIVE, as the epoch says; and while all operations are counted,
  * with QUICK in a fence epoch PLAIN_FENCE, with PLAIN in a passive epoch that is not of mode
- * transparent PLAIN_FLUSH.
+ * transparent PLAIN_FLUSH, with SHARED in such an epoch SHARED_FLUSH.
  */
 enum {
     OSC_CACHED_WAY_DIRECT = 1,       /**< gets go straight to the inner component */
@@ -130,6 +134,8 @@ enum {
     OSC_CACHED_WAY_PLAIN = 32,       /**< a hit needs nothing but a copy */
     OSC_CACHED_WAY_PLAIN_FENCE = 64, /**< the same for a fence between two fence epochs */
     OSC_CACHED_WAY_PLAIN_FLUSH = 128, /**< the same for a flush that stays local */
+    OSC_CACHED_WAY_SHARED = 256, /**< a hit needs nothing but a copy, and goes through the gate */
+    OSC_CACHED_WAY_SHARED_FLUSH = 512, /**< the same for a flush that stays local */
 };
 
 /** What we know of one target of a window. */
@@ -164,7 +170,8 @@ typedef struct ompi_osc_cached_window_t {
     osc_cached_peers_t peers;
     uint64_t sequence;
     osc_cached_cache_t cache;
-    opal_mutex_t lock; /**< of all that follows the inner calls, when threaded */
+    opal_mutex_t lock;       /**< of all that follows the inner calls, when threaded */
+    osc_cached_gate_t *gate; /**< closed while the lock is held; NULL: not threaded, or no memory */
     ompi_osc_cached_peer_t *busy;
     int passes_left; /**< synchronisations until targets that are passed are tried again */
     int num_locks;   /**< targets locked by MPI_Win_lock */
@@ -273,7 +280,7 @@ bool ompi_osc_cached_window_read(const ompi_win_t *win, int stat, unsigned long 
 /** Count every call from now on; nothing for a window that is not ours.  Never reads *win. */
 void ompi_osc_cached_window_count_all(const ompi_win_t *win);
 /** Print the summary line of a window. */
-void ompi_osc_cached_window_print(const ompi_osc_cached_window_t *window);
+void ompi_osc_cached_window_print(ompi_osc_cached_window_t *window);
 
 /* time and locks */
 
@@ -285,16 +292,21 @@ static inline uint64_t ompi_osc_cached_now(void)
     return (uint64_t) now.tv_sec * 1000000000 + (uint64_t) now.tv_nsec;
 }
 
+void ompi_osc_cached_window_lock_threaded(ompi_osc_cached_window_t *window);
+
 static inline void ompi_osc_cached_window_lock(ompi_osc_cached_window_t *window)
 {
     if (OPAL_UNLIKELY(window->threaded)) {
-        opal_mutex_lock(&window->lock);
+        ompi_osc_cached_window_lock_threaded(window);
     }
 }
 
 static inline void ompi_osc_cached_window_unlock(ompi_osc_cached_window_t *window)
 {
     if (OPAL_UNLIKELY(window->threaded)) {
+        if (NULL != window->gate) {
+            osc_cached_gate_open(window->gate);
+        }
         opal_mutex_unlock(&window->lock);
     }
 }

@@ -4,7 +4,8 @@
  *
  * Rank 0 makes N hits, each a get and a flush, for test/mpi/instructions to count. The second
  * argument is a number of windows beside the one that is used: their memory lies behind the
- * buffer, the memory of the one that is used before it.
+ * buffer, the memory of the one that is used before it. With a third argument the program may use
+ * several threads.
  */
 
 #include <mpi.h>
@@ -35,9 +36,10 @@ __attribute__((__noinline__)) void get_all(MPI_Win win, int count)
 int main(int argc, char **argv)
 {
     int count = 2 <= argc ? atoi(argv[1]) : 0, others = 3 <= argc ? atoi(argv[2]) : 0, rank;
+    int level = 4 <= argc ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
     MPI_Win win, *more;
 
-    MPI_Init(&argc, &argv);
+    MPI_Init_thread(&argc, &argv, level, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Win_create(memory.window, sizeof(memory.window), sizeof(double), MPI_INFO_NULL,
                    MPI_COMM_WORLD, &win);
