@@ -2,8 +2,9 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Operations that the helper at the target does: accumulates and atomics.  Puts and gets are the
- * inner component's, for which its passive epoch begins here.
+ * Operations that the helper at the target does: accumulates and atomics, and puts and gets of
+ * several blocks where that is cheaper.  Other puts and gets are the inner component's, for which
+ * its passive epoch begins here.
  *
  * A call returns when all of it was sent: how much may be on its way is what the target has
  * granted, and nothing is queued here.  The buffer of an origin may be reused then; results come
@@ -271,13 +272,15 @@ static ompi_osc_cached_disp_unit_t unit_of(const ompi_osc_cached_helper_t *helpe
     return (NULL != helper->disp_units) ? helper->disp_units[rank] : helper->disp_unit;
 }
 
-/* Do an operation at a target to which there is an epoch.  @param waits  for the result */
+/* Do an operation at a target to which there is an epoch.
+ * @param number  osc_cached_operation_t, or -1
+ * @param waits   for the result */
 static int operate(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_target_t *target,
-                   operation_t *operation, ptrdiff_t disp, struct ompi_op_t *op, bool waits)
+                   operation_t *operation, ptrdiff_t disp, int number, bool waits)
 {
     osc_cached_request_t *request = &operation->request;
     ompi_osc_cached_shape_t *shape = NULL;
-    int number = ompi_osc_cached_shape_operation(op), element, ret;
+    int element, ret;
     uint64_t total = bytes_of(&operation->target);
     uint64_t at = (uint64_t) disp * (uint64_t) unit_of(helper, target->rank);
     uint32_t waiting = 1;
@@ -365,21 +368,65 @@ static void count(ompi_win_t *win, uint64_t bytes)
         return ret;                                                    \
     }
 
+/* The way of a put or a get.  Those of one run, and those to ourselves, are the inner component's:
+ * @p to is NULL. */
+static int choose_way(ompi_osc_cached_helper_t *helper, int rank, const buffer_t *target,
+                      ompi_osc_cached_helper_target_t **to, uint64_t *blocks, osc_cached_way_t *way)
+{
+    ompi_osc_cached_shape_t *shape;
+    int ret;
+
+    *to = NULL;
+    *way = OSC_CACHED_ROUTE_INNER;
+    if (is_one_run(target) || rank == helper->rank) {
+        return OMPI_SUCCESS;
+    }
+    shape = ompi_osc_cached_shape_get(target->type);
+    if (NULL == shape) {
+        return OMPI_SUCCESS;
+    }
+    *blocks = shape->runs * (uint64_t) target->count;
+    ompi_osc_cached_shape_put(shape);
+    ret = ompi_osc_cached_helper_access(helper, rank, to);
+    if (OMPI_SUCCESS == ret && NULL != *to) {
+        *way = ompi_osc_cached_helper_route(helper, *to, *blocks, bytes_of(target));
+    }
+    return ret;
+}
+
 static int put(const void *origin_addr, ompi_osc_cached_count_t origin_count,
                struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
                ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
                ompi_win_t *win)
 {
     ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
-    ompi_osc_cached_helper_target_t *to;
-    int ret = ompi_osc_cached_helper_inner_access(helper, target, &to);
+    ompi_osc_cached_helper_target_t *to = NULL;
+    buffer_t origin = {(void *) origin_addr, origin_count, origin_dt};
+    buffer_t blocks = {NULL, target_count, target_dt};
+    uint64_t count_blocks = 0;
+    osc_cached_way_t way;
+    int ret = choose_way(helper, target, &blocks, &to, &count_blocks, &way);
 
-    if (OMPI_SUCCESS == ret) {
-        ret = helper->inner.osc_put(origin_addr, origin_count, origin_dt, target, target_disp,
-                                    target_count, target_dt, win);
-        if (NULL != to) {
-            ompi_osc_cached_helper_inner_issued(helper, to);
+    if (OMPI_SUCCESS == ret && NULL != to && OSC_CACHED_ROUTE_HELPER == way) {
+        operation_t operation = {
+            .request = {.kind = OSC_CACHED_WIRE_PUT}, .origin = origin, .target = blocks};
+
+        count(win, bytes_of(&blocks));
+        ret = operate(helper, to, &operation, target_disp, OSC_CACHED_REPLACE, false);
+    } else if (OMPI_SUCCESS == ret) {
+        ompi_osc_cached_helper_target_t *passive;
+
+        ret = ompi_osc_cached_helper_inner_access(helper, target, &passive);
+        if (OMPI_SUCCESS == ret) {
+            ret = helper->inner.osc_put(origin_addr, origin_count, origin_dt, target, target_disp,
+                                        target_count, target_dt, win);
+            if (NULL != passive) {
+                ompi_osc_cached_helper_inner_issued(helper, passive);
+            }
         }
+    }
+    if (OMPI_SUCCESS == ret && NULL != to) {
+        ret = ompi_osc_cached_helper_routed(helper, to, way, count_blocks, bytes_of(&blocks));
     }
     return ret;
 }
@@ -409,15 +456,33 @@ static int get(void *origin_addr, ompi_osc_cached_count_t origin_count,
                ompi_win_t *win)
 {
     ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
-    ompi_osc_cached_helper_target_t *to;
-    int ret = ompi_osc_cached_helper_inner_access(helper, target, &to);
+    ompi_osc_cached_helper_target_t *to = NULL;
+    buffer_t blocks = {NULL, target_count, target_dt};
+    uint64_t count_blocks = 0;
+    osc_cached_way_t way;
+    int ret = choose_way(helper, target, &blocks, &to, &count_blocks, &way);
 
-    if (OMPI_SUCCESS == ret) {
-        ret = helper->inner.osc_get(origin_addr, origin_count, origin_dt, target, target_disp,
-                                    target_count, target_dt, win);
-        if (NULL != to) {
-            ompi_osc_cached_helper_inner_issued(helper, to);
+    if (OMPI_SUCCESS == ret && NULL != to && OSC_CACHED_ROUTE_HELPER == way) {
+        operation_t operation = {.request = {.kind = OSC_CACHED_WIRE_GET},
+                                 .result = {origin_addr, origin_count, origin_dt},
+                                 .target = blocks};
+
+        count(win, bytes_of(&blocks));
+        ret = operate(helper, to, &operation, target_disp, OSC_CACHED_NO_OP, false);
+    } else if (OMPI_SUCCESS == ret) {
+        ompi_osc_cached_helper_target_t *passive;
+
+        ret = ompi_osc_cached_helper_inner_access(helper, target, &passive);
+        if (OMPI_SUCCESS == ret) {
+            ret = helper->inner.osc_get(origin_addr, origin_count, origin_dt, target, target_disp,
+                                        target_count, target_dt, win);
+            if (NULL != passive) {
+                ompi_osc_cached_helper_inner_issued(helper, passive);
+            }
         }
+    }
+    if (OMPI_SUCCESS == ret && NULL != to) {
+        ret = ompi_osc_cached_helper_routed(helper, to, way, count_blocks, bytes_of(&blocks));
     }
     return ret;
 }
@@ -457,7 +522,7 @@ static int accumulate(const void *origin_addr, ompi_osc_cached_count_t origin_co
     operation.origin = (buffer_t){(void *) origin_addr, origin_count, origin_dt};
     operation.target = (buffer_t){NULL, target_count, target_dt};
     count(win, bytes_of(&operation.target));
-    return operate(helper, to, &operation, target_disp, op, false);
+    return operate(helper, to, &operation, target_disp, ompi_osc_cached_shape_operation(op), false);
 }
 
 static int raccumulate(const void *origin_addr, ompi_osc_cached_count_t origin_count,
@@ -475,7 +540,8 @@ static int raccumulate(const void *origin_addr, ompi_osc_cached_count_t origin_c
     operation.target = (buffer_t){NULL, target_count, target_dt};
     if (MPI_NO_OP != op) {
         count(win, bytes_of(&operation.target));
-        ret = operate(helper, to, &operation, target_disp, op, false);
+        ret = operate(helper, to, &operation, target_disp, ompi_osc_cached_shape_operation(op),
+                      false);
     }
     if (OMPI_SUCCESS == ret) {
         *request = &ompi_request_empty;
@@ -499,7 +565,7 @@ static int get_accumulate(const void *origin_addr, ompi_osc_cached_count_t origi
     operation.result = (buffer_t){result_addr, result_count, result_dt};
     operation.target = (buffer_t){NULL, target_count, target_dt};
     count(win, bytes_of(&operation.target));
-    return operate(helper, to, &operation, target_disp, op, false);
+    return operate(helper, to, &operation, target_disp, ompi_osc_cached_shape_operation(op), false);
 }
 
 static int rget_accumulate(const void *origin_addr, ompi_osc_cached_count_t origin_count,
@@ -519,7 +585,7 @@ static int rget_accumulate(const void *origin_addr, ompi_osc_cached_count_t orig
     operation.result = (buffer_t){result_addr, result_count, result_dt};
     operation.target = (buffer_t){NULL, target_count, target_dt};
     count(win, bytes_of(&operation.target));
-    ret = operate(helper, to, &operation, target_disp, op, true);
+    ret = operate(helper, to, &operation, target_disp, ompi_osc_cached_shape_operation(op), true);
     if (OMPI_SUCCESS == ret) {
         *request = &ompi_request_empty;
     }
@@ -538,7 +604,7 @@ static int fetch_and_op(const void *origin_addr, void *result_addr, struct ompi_
     operation.result = (buffer_t){result_addr, 1, dt};
     operation.target = (buffer_t){NULL, 1, dt};
     count(win, bytes_of(&operation.target));
-    return operate(helper, to, &operation, target_disp, op, false);
+    return operate(helper, to, &operation, target_disp, ompi_osc_cached_shape_operation(op), false);
 }
 
 static int compare_and_swap(const void *origin_addr, const void *compare_addr, void *result_addr,

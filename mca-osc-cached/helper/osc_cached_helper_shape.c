@@ -289,6 +289,7 @@ static bool find_pieces(ompi_osc_cached_shape_t *shape, ompi_datatype_t *type)
                           == osc_cached_layout_add(layout, (char *) runs[i].iov_base - base,
                                                    runs[i].iov_len);
             before += runs[i].iov_len;
+            ++shape->runs;
         }
     }
     OBJ_DESTRUCT(&convertor);

@@ -29,6 +29,7 @@ typedef struct {
     int element;     /**< osc_cached_element_t of all of them, or -1 when they differ */
     int64_t extent;  /**< bytes from an element of the datatype to the next one */
     uint64_t packed; /**< bytes of one */
+    uint64_t runs;   /**< of bytes that lie together, in one */
     uint32_t pieces;
     int users; /**< of the structure */
     size_t description_bytes;

@@ -33,6 +33,8 @@
 static ompi_osc_cached_helper_t *helpers = NULL;
 static opal_mutex_t lock = OPAL_MUTEX_STATIC_INIT;
 
+static int helper_flush(int rank, ompi_win_t *win);
+
 /* --- Targets */
 
 static void lock_targets(ompi_osc_cached_helper_t *helper)
@@ -189,6 +191,57 @@ static bool is_pending(const ompi_osc_cached_helper_t *helper,
     return target->flushed < target->issued && helper->flushed < target->issued;
 }
 
+/* --- Which way puts and gets go */
+
+osc_cached_way_t ompi_osc_cached_helper_route(ompi_osc_cached_helper_t *helper,
+                                              ompi_osc_cached_helper_target_t *target,
+                                              uint64_t blocks, uint64_t bytes)
+{
+    osc_cached_way_t way;
+
+    lock_targets(helper);
+    if (0 == target->route.operations) {
+        target->began = ompi_osc_cached_now();
+    }
+    /* only in a passive epoch can a trial be flushed */
+    way = osc_cached_route_choose(&target->route, blocks, bytes, helper->all || target->locked);
+    unlock_targets(helper);
+    return way;
+}
+
+int ompi_osc_cached_helper_routed(ompi_osc_cached_helper_t *helper,
+                                  ompi_osc_cached_helper_target_t *target, osc_cached_way_t way,
+                                  uint64_t blocks, uint64_t bytes)
+{
+    bool flushes;
+
+    lock_targets(helper);
+    flushes = osc_cached_route_sent(&target->route, way, blocks, bytes);
+    unlock_targets(helper);
+    return flushes ? helper_flush(target->rank, helper->win) : OMPI_SUCCESS;
+}
+
+/* What was sent to a target is complete; targets are locked. */
+static void end_batch(ompi_osc_cached_helper_target_t *target)
+{
+    if (0 < target->route.operations) {
+        osc_cached_route_flushed(&target->route, ompi_osc_cached_now() - target->began);
+    }
+}
+
+/* The time of a flush of all is nobody's own. */
+static void forget_batches(ompi_osc_cached_helper_t *helper)
+{
+    ompi_osc_cached_helper_target_t *target;
+    uint32_t place = 0;
+
+    lock_targets(helper);
+    while (NULL != (target = next_target(helper, &place))) {
+        osc_cached_route_forget(&target->route);
+    }
+    unlock_targets(helper);
+}
+
 /* --- Epochs */
 
 static int first_error(int one, int other)
@@ -210,6 +263,7 @@ static int helper_fence(int mpi_assert, ompi_win_t *win)
         return OMPI_ERR_RMA_SYNC;
     }
     flushed = ompi_osc_cached_helper_flush(NULL);
+    forget_batches(helper);
     if (helper->starts_early) {
         mpi_assert &= ~MPI_MODE_NOPRECEDE; /* it would not wait for the others */
     }
@@ -268,6 +322,7 @@ static int helper_complete(ompi_win_t *win)
            && NULL != (target = next_target(helper, &place))) {
         helper->started -= target->started;
         target->started = false;
+        osc_cached_route_forget(&target->route);
     }
     return first_error(ret, flushed);
 }
@@ -318,6 +373,7 @@ static int helper_unlock(int rank, ompi_win_t *win)
     target->locked = false;
     target->inner = false;
     target->flushed = target->issued;
+    end_batch(target);
     --helper->locks;
     unlock_targets(helper);
     return first_error(first_error(ret, let_go(helper, target)), flushed);
@@ -355,6 +411,7 @@ static int helper_unlock_all(ompi_win_t *win)
     helper->inner_all = false;
     while (NULL != (target = next_target(helper, &place))) {
         target->flushed = target->issued;
+        osc_cached_route_forget(&target->route);
         ret = first_error(ret, let_go(helper, target));
     }
     return first_error(ret, flushed);
@@ -383,13 +440,13 @@ static int flush(ompi_osc_cached_helper_t *helper, int rank, bool local,
     }
     flushed = local ? ompi_osc_cached_helper_flush_local(target->remote)
                     : ompi_osc_cached_helper_flush(target->remote);
-    if (!pending) {
-        return flushed;
-    }
-    ret = inner_flush(rank, helper->win);
-    if (OMPI_SUCCESS == ret && !local) {
+    ret = pending ? inner_flush(rank, helper->win) : OMPI_SUCCESS;
+    if (!local) {
         lock_targets(helper);
-        target->flushed = (target->flushed < issued) ? issued : target->flushed;
+        if (OMPI_SUCCESS == ret && target->flushed < issued) {
+            target->flushed = issued;
+        }
+        end_batch(target);
         unlock_targets(helper);
     }
     return first_error(ret, flushed);
@@ -414,6 +471,7 @@ static int flush_all(ompi_osc_cached_helper_t *helper, bool local,
     }
     unlock_targets(helper);
     flushed = local ? ompi_osc_cached_helper_flush_local(NULL) : ompi_osc_cached_helper_flush(NULL);
+    forget_batches(helper);
     if (!pending) {
         return flushed;
     }

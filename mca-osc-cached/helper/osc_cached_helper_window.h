@@ -21,6 +21,7 @@
 #define OSC_CACHED_HELPER_WINDOW_H
 
 #include "osc_cached_window.h"
+#include "core/osc_cached_route.h"
 #include "osc_cached_helper_process.h"
 
 BEGIN_C_DECLS
@@ -36,6 +37,9 @@ typedef struct {
     uint64_t issued;  /**< number of the last operation of the inner component */
     uint64_t flushed; /**< those up to here are complete */
     bool started;     /**< in the group of MPI_Win_start */
+    /** puts and gets of several blocks since the last flush, and before */
+    osc_cached_route_t route;
+    uint64_t began; /**< nanoseconds: when the first of them was sent */
 } ompi_osc_cached_helper_target_t;
 
 typedef struct ompi_osc_cached_helper_t {
@@ -93,6 +97,17 @@ int ompi_osc_cached_helper_inner_access(ompi_osc_cached_helper_t *helper, int ra
 /** And after it, in a passive epoch. */
 void ompi_osc_cached_helper_inner_issued(ompi_osc_cached_helper_t *helper,
                                          ompi_osc_cached_helper_target_t *target);
+
+/**
+ * The way for a put or a get of several blocks at a target that the helper has access to.
+ */
+osc_cached_way_t ompi_osc_cached_helper_route(ompi_osc_cached_helper_t *helper,
+                                              ompi_osc_cached_helper_target_t *target,
+                                              uint64_t blocks, uint64_t bytes);
+/** It was sent; may flush the target. */
+int ompi_osc_cached_helper_routed(ompi_osc_cached_helper_t *helper,
+                                  ompi_osc_cached_helper_target_t *target, osc_cached_way_t way,
+                                  uint64_t blocks, uint64_t bytes);
 
 /** The functions for operations, in the places of a module. */
 extern const ompi_osc_base_module_t ompi_osc_cached_helper_operations;

@@ -1,0 +1,132 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ *
+ * Costs of puts and gets.
+ */
+#include "osc_cached_route.h"
+
+/* So many bytes cost about as much as a block, or a request: 5 us over TCP. */
+#define UNIT_BYTES 4096.0
+/* So many blocks are the helper's before anything was measured. */
+#define MANY 64
+/* Operations of a trial. */
+#define TRIAL 4
+/* Share of the time that trials may lose. */
+#define LOSS 0.01
+/* The other way must be so much cheaper. */
+#define BONUS 0.8
+/* A new measurement counts for so much of the rate, and for at most so many times the old rate: the
+ * target, or this process, may have been away. */
+#define WEIGHT 0.25
+#define OUTLIER 4
+
+static double units_of(osc_cached_way_t way, uint64_t blocks, uint64_t bytes)
+{
+    return (OSC_CACHED_ROUTE_INNER == way ? (double) blocks : 1.0) + (double) bytes / UNIT_BYTES;
+}
+
+static osc_cached_way_t other(osc_cached_way_t way)
+{
+    return OSC_CACHED_ROUTE_INNER == way ? OSC_CACHED_ROUTE_HELPER : OSC_CACHED_ROUTE_INNER;
+}
+
+/* The cheaper way, as far as that is known. */
+static osc_cached_way_t cheaper(const osc_cached_route_t *route, uint64_t blocks, uint64_t bytes)
+{
+    osc_cached_way_t way = route->last, another = other(way);
+
+    if (0 == route->rate[way] || 0 == route->rate[another]) {
+        return 0 == route->rate[way] ? another : way;
+    }
+    return route->rate[another] * units_of(another, blocks, bytes)
+                   < BONUS * route->rate[way] * units_of(way, blocks, bytes)
+               ? another
+               : way;
+}
+
+/* Is what a trial of the way not taken loses, if nothing has changed, little enough? */
+static bool pays_to_try(const osc_cached_route_t *route, osc_cached_way_t way, uint64_t blocks,
+                        uint64_t bytes)
+{
+    osc_cached_way_t another = other(way);
+    double loss = route->rate[another] * units_of(another, blocks, bytes)
+                  - route->rate[way] * units_of(way, blocks, bytes);
+
+    return 0 == route->rate[another] || route->lost + TRIAL * loss <= LOSS * route->total;
+}
+
+osc_cached_way_t osc_cached_route_choose(osc_cached_route_t *route, uint64_t blocks, uint64_t bytes,
+                                         bool may_try)
+{
+    osc_cached_way_t way;
+
+    if (0 == route->rate[OSC_CACHED_ROUTE_INNER] && 0 == route->rate[OSC_CACHED_ROUTE_HELPER]) {
+        route->tries = may_try;
+        route->trial =
+            (!may_try || blocks < MANY) ? OSC_CACHED_ROUTE_INNER : OSC_CACHED_ROUTE_HELPER;
+        return route->trial;
+    }
+    way = cheaper(route, blocks, bytes);
+    if (0 == route->operations && may_try) {
+        route->tries = pays_to_try(route, way, blocks, bytes);
+        route->trial = other(way);
+    }
+    if (route->tries) {
+        return route->trial;
+    }
+    route->last = way;
+    return way;
+}
+
+bool osc_cached_route_sent(osc_cached_route_t *route, osc_cached_way_t way, uint64_t blocks,
+                           uint64_t bytes)
+{
+    ++route->operations;
+    route->units[way] += units_of(way, blocks, bytes);
+    route->instead += units_of(other(way), blocks, bytes);
+    /* the first one of a way may be very wrong */
+    return route->tries && (0 == route->rate[way] || TRIAL <= route->operations);
+}
+
+static void measure(osc_cached_route_t *route, osc_cached_way_t way, double rate)
+{
+    double *known = &route->rate[way];
+
+    if (0 == *known || rate < *known) {
+        *known = rate; /* a way is not faster by chance */
+        return;
+    }
+    if (rate > OUTLIER * *known) {
+        rate = OUTLIER * *known;
+    }
+    *known += WEIGHT * (rate - *known);
+}
+
+void osc_cached_route_flushed(osc_cached_route_t *route, uint64_t ns)
+{
+    osc_cached_way_t way =
+        0 < route->units[OSC_CACHED_ROUTE_INNER] ? OSC_CACHED_ROUTE_INNER : OSC_CACHED_ROUTE_HELPER;
+    double excess = (double) ns - route->instead * route->rate[other(way)];
+
+    route->total += (double) ns;
+    if (0 < route->units[way] && 0 == route->units[other(way)]) {
+        if (route->tries && 0 < route->rate[other(way)] && 0 < excess) {
+            route->lost += excess;
+        }
+        measure(route, way, (double) ns / route->units[way]);
+    }
+    osc_cached_route_forget(route);
+}
+
+void osc_cached_route_forget(osc_cached_route_t *route)
+{
+    route->operations = 0;
+    route->tries = false;
+    route->instead = 0;
+    route->units[OSC_CACHED_ROUTE_INNER] = 0;
+    route->units[OSC_CACHED_ROUTE_HELPER] = 0;
+}
