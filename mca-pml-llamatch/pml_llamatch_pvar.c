@@ -162,28 +162,18 @@ static const queue_stat_t queue_stats[] = {
 #include "llamatch_stats.def"
 };
 
-static bool get_stats(const mca_base_pvar_t *pvar, const void *comm, llamatch_stats_t *posted,
-                      llamatch_stats_t *unexpected)
-{
-    custom_match_prq *queues = mca_pml_llamatch_pvar_lock(pvar, comm);
-
-    if (NULL == queues) {
-        return false;
-    }
-    llamatch_engine_stats(&queues->engine, posted, unexpected);
-    mca_pml_llamatch_unlock_queues(queues);
-    return true;
-}
-
 static int read_queue_stat(const mca_base_pvar_t *pvar, void *value, void *comm)
 {
+    custom_match_prq *queues = mca_pml_llamatch_pvar_lock(pvar, comm);
     const queue_stat_t *stat = pvar->ctx;
     llamatch_stats_t stats[2];
     const uint64_t *values;
 
-    if (!get_stats(pvar, comm, &stats[false], &stats[true])) {
+    if (NULL == queues) {
         return OMPI_ERR_NOT_FOUND;
     }
+    llamatch_engine_stats(&queues->engine, &stats[false], &stats[true]);
+    mca_pml_llamatch_unlock_queues(queues);
     values = (const uint64_t *) ((const char *) &stats[stat->unexpected] + stat->offset);
     for (int i = 0; i < stat->count; ++i) {
         ((unsigned long *) value)[i] = (unsigned long) values[i];
@@ -209,51 +199,26 @@ static double mean(const llamatch_stats_t *stats)
     return (0 == stats->searches) ? 0 : (double) stats->depth_sum / (double) stats->searches;
 }
 
-static int read_posted_depth_mean(const mca_base_pvar_t *pvar, void *value, void *comm)
-{
-    llamatch_stats_t posted, unexpected;
-
-    if (!get_stats(pvar, comm, &posted, &unexpected)) {
-        return OMPI_ERR_NOT_FOUND;
+/* A function that reads one value of an engine. */
+#define READ_ENGINE(name, type, expression)                                      \
+    static int read_##name(const mca_base_pvar_t *pvar, void *value, void *comm) \
+    {                                                                            \
+        custom_match_prq *queues = mca_pml_llamatch_pvar_lock(pvar, comm);       \
+        llamatch_stats_t posted, unexpected;                                     \
+                                                                                 \
+        if (NULL == queues) {                                                    \
+            return OMPI_ERR_NOT_FOUND;                                           \
+        }                                                                        \
+        llamatch_engine_stats(&queues->engine, &posted, &unexpected);            \
+        *(type *) value = (type) (expression);                                   \
+        mca_pml_llamatch_unlock_queues(queues);                                  \
+        return OMPI_SUCCESS;                                                     \
     }
-    *(double *) value = mean(&posted);
-    return OMPI_SUCCESS;
-}
 
-static int read_unexpected_depth_mean(const mca_base_pvar_t *pvar, void *value, void *comm)
-{
-    llamatch_stats_t posted, unexpected;
-
-    if (!get_stats(pvar, comm, &posted, &unexpected)) {
-        return OMPI_ERR_NOT_FOUND;
-    }
-    *(double *) value = mean(&unexpected);
-    return OMPI_SUCCESS;
-}
-
-static int read_engine(const mca_base_pvar_t *pvar, void *value, void *comm)
-{
-    custom_match_prq *queues = mca_pml_llamatch_pvar_lock(pvar, comm);
-
-    if (NULL == queues) {
-        return OMPI_ERR_NOT_FOUND;
-    }
-    *(int *) value = (int) queues->engine.kind;
-    mca_pml_llamatch_unlock_queues(queues);
-    return OMPI_SUCCESS;
-}
-
-static int read_hashes(const mca_base_pvar_t *pvar, void *value, void *comm)
-{
-    custom_match_prq *queues = mca_pml_llamatch_pvar_lock(pvar, comm);
-
-    if (NULL == queues) {
-        return OMPI_ERR_NOT_FOUND;
-    }
-    *(unsigned long *) value = llamatch_engine_num_indexed(&queues->engine);
-    mca_pml_llamatch_unlock_queues(queues);
-    return OMPI_SUCCESS;
-}
+READ_ENGINE(posted_depth_mean, double, mean(&posted))
+READ_ENGINE(unexpected_depth_mean, double, mean(&unexpected))
+READ_ENGINE(engine, int, queues->engine.kind)
+READ_ENGINE(hashes, unsigned long, llamatch_engine_num_indexed(&queues->engine))
 
 /* --- of the process ------------------------------------------------------------------------- */
 
@@ -263,49 +228,27 @@ static const mca_base_var_enum_value_t heater_states[] = {{LLAMATCH_HEATER_NONE,
                                                           {LLAMATCH_HEATER_IDLE, "idle"},
                                                           {0, NULL}};
 
-static int read_arena_bytes(const mca_base_pvar_t *pvar, void *value, void *none)
-{
-    (void) pvar;
-    (void) none;
-    *(unsigned long *) value =
-        (NULL == mca_pml_llamatch_pool) ? 0 : llamatch_pool_bytes(mca_pml_llamatch_pool);
-    return OMPI_SUCCESS;
-}
-
-static int read_arena_used(const mca_base_pvar_t *pvar, void *value, void *none)
-{
-    (void) pvar;
-    (void) none;
-    *(unsigned long *) value =
-        (NULL == mca_pml_llamatch_pool) ? 0 : llamatch_pool_used_bytes(mca_pml_llamatch_pool);
-    return OMPI_SUCCESS;
-}
-
-static int read_heater_state(const mca_base_pvar_t *pvar, void *value, void *none)
-{
-    llamatch_heater_stats_t stats;
-
-    (void) pvar;
-    (void) none;
-    *(int *) value = (int) mca_pml_llamatch_heater_stats(&stats);
-    return OMPI_SUCCESS;
-}
-
-#define READ_HEATER(name, field)                                                        \
-    static int read_heater_##name(const mca_base_pvar_t *pvar, void *value, void *none) \
-    {                                                                                   \
-        llamatch_heater_stats_t stats;                                                  \
-                                                                                        \
-        (void) pvar;                                                                    \
-        (void) none;                                                                    \
-        (void) mca_pml_llamatch_heater_stats(&stats);                                   \
-        *(unsigned long *) value = (unsigned long) stats.field;                         \
-        return OMPI_SUCCESS;                                                            \
+/* The same of the process: of its heater, or of its arena if it has one. */
+#define READ_PROCESS(name, type, expression)                                     \
+    static int read_##name(const mca_base_pvar_t *pvar, void *value, void *none) \
+    {                                                                            \
+        llamatch_heater_stats_t stats;                                           \
+        int state = (int) mca_pml_llamatch_heater_stats(&stats);                 \
+                                                                                 \
+        (void) pvar;                                                             \
+        (void) none;                                                             \
+        (void) state;                                                            \
+        *(type *) value = (type) (expression);                                   \
+        return OMPI_SUCCESS;                                                     \
     }
+#define OF_ARENA(bytes) ((NULL == mca_pml_llamatch_pool) ? 0 : bytes(mca_pml_llamatch_pool))
 
-READ_HEATER(passes, passes)
-READ_HEATER(bytes, bytes_last)
-READ_HEATER(ns, ns_last)
+READ_PROCESS(arena_bytes, unsigned long, OF_ARENA(llamatch_pool_bytes))
+READ_PROCESS(arena_used, unsigned long, OF_ARENA(llamatch_pool_used_bytes))
+READ_PROCESS(heater_state, int, state)
+READ_PROCESS(heater_passes, unsigned long, stats.passes)
+READ_PROCESS(heater_bytes, unsigned long, stats.bytes_last)
+READ_PROCESS(heater_ns, unsigned long, stats.ns_last)
 
 /* --- all ------------------------------------------------------------------------------------ */
 
