@@ -666,7 +666,19 @@ __opal_attribute_noinline__ static void end_round(ompi_osc_cached_window_t *wind
 
     ompi_osc_cached_add(window, OSC_CACHED_STAT_ns_saved,
                         osc_cached_profit_saved(&peer->profit, &window->costs));
-    osc_cached_profit_decide(&peer->profit, &window->costs);
+    if (0 == peer->profit.timed && 0 < peer->batch_timed) {
+        /* no synchronisation so far: a long epoch */
+        osc_cached_profit_decide_early(&peer->profit, &window->costs,
+                                       peer->batch_ns / peer->batch_timed,
+                                       (uint32_t) ompi_osc_cached_numbers.bypass_below);
+        if (OSC_CACHED_WATCHED == osc_cached_profit_state(&peer->profit)) {
+            /* the first one may have made the connection: measure others */
+            OSC_CACHED_WRITE(peer->batch_timed, 0);
+            peer->batch_ns = 0;
+        }
+    } else {
+        osc_cached_profit_decide(&peer->profit, &window->costs);
+    }
     peer->round = (uint32_t) window->cache.gets;
     if (!ompi_osc_cached_params.profit) {
         peer->profit.passed = keep.passed;
@@ -691,17 +703,19 @@ static inline bool is_true_hit(const ompi_osc_cached_window_t *window,
 static inline void account(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
                            const wanted_t *wanted, osc_cached_access_t access, size_t served)
 {
-    bool pays = access <= OSC_CACHED_JOIN; /* something was not fetched */
-
     ompi_osc_cached_count(window, accesses[access].stat);
-    if (pays) {
+    if (access <= OSC_CACHED_JOIN) { /* something was not fetched */
         ompi_osc_cached_add(window, OSC_CACHED_STAT_bytes_served, served);
     }
     if (served < wanted->bytes) {
         ompi_osc_cached_add(window, OSC_CACHED_STAT_bytes_fetched, wanted->bytes - served);
     }
+    if (OSC_CACHED_JOIN == access) {
+        osc_cached_profit_joined(&peer->profit);
+    }
+    /* a partial hit needs a real get */
     if (osc_cached_profit_count(&peer->profit,
-                                pays && (OSC_CACHED_HIT != access || is_true_hit(window, peer)))) {
+                                OSC_CACHED_HIT == access && is_true_hit(window, peer))) {
         end_round(window, peer);
     }
     if (OPAL_UNLIKELY(window->traced)) {

@@ -135,6 +135,7 @@ static void end_batch(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *
             ompi_osc_cached_add(window, OSC_CACHED_STAT_ns_saved,
                                 osc_cached_profit_saved(&peer->profit, &window->costs));
             peer->profit.hits = 0;
+            peer->profit.joins = 0;
         }
         osc_cached_profit_compare(&peer->profit, below);
     }

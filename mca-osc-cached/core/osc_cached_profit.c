@@ -27,7 +27,7 @@ void osc_cached_profit_timed(osc_cached_profit_t *profit, uint64_t ns)
         /* the first one also makes the connection */
         profit->get_ns = value;
     }
-    if (profit->timed < UINT32_MAX) {
+    if (profit->timed < UINT16_MAX) {
         ++profit->timed;
     }
 }
@@ -51,8 +51,8 @@ uint64_t osc_cached_profit_distance(const osc_cached_profit_t *profit, uint64_t 
 void osc_cached_profit_decide(osc_cached_profit_t *profit, const osc_cached_profit_costs_t *costs)
 {
     uint64_t saved = osc_cached_profit_saved(profit, costs);
-    uint64_t spent =
-        (uint64_t) (profit->looked - profit->hits) * ((uint64_t) costs->miss_ns + costs->copy_ns);
+    uint64_t spent = (uint64_t) (profit->looked - profit->hits - profit->joins)
+                     * ((uint64_t) costs->miss_ns + costs->copy_ns);
 
     profit->round = OSC_CACHED_PROFIT_ROUND;
     if (0 < profit->timed && OSC_CACHED_CHEAP != osc_cached_profit_state(profit)) {
@@ -77,6 +77,19 @@ void osc_cached_profit_decide(osc_cached_profit_t *profit, const osc_cached_prof
     }
     profit->looked = 0;
     profit->hits = 0;
+    profit->joins = 0;
+}
+
+void osc_cached_profit_decide_early(osc_cached_profit_t *profit,
+                                    const osc_cached_profit_costs_t *costs, uint32_t issue_ns,
+                                    uint32_t below)
+{
+    profit->get_ns = issue_ns;
+    profit->timed = OSC_CACHED_PROFIT_TIMED;
+    osc_cached_profit_decide(profit, costs);
+    osc_cached_profit_compare(profit, below);
+    profit->get_ns = 0;
+    profit->timed = 0;
 }
 
 void osc_cached_profit_compare(osc_cached_profit_t *profit, uint32_t below)
@@ -90,5 +103,6 @@ void osc_cached_profit_compare(osc_cached_profit_t *profit, uint32_t below)
         profit->passed = OSC_CACHED_PROFIT_PLACES;
         profit->looked = 0;
         profit->hits = 0;
+        profit->joins = 0;
     }
 }

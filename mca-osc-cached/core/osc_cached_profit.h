@@ -51,9 +51,10 @@ enum {
 typedef struct {
     uint64_t passed;   /**< of all PLACES, so many are passed through */
     uint32_t get_ns;   /**< what a real get costs */
-    uint32_t timed;    /**< gets that were measured */
+    uint16_t timed;    /**< gets that were measured, the first 65,535 */
+    uint16_t joins;    /**< of the looked-up gets, that waited for another one; at most 65,535 */
     uint32_t looked;   /**< looked-up gets in this round */
-    uint32_t hits;     /**< of these */
+    uint32_t hits;     /**< of these, copied at once */
     uint32_t patience; /**< looked-up gets of the next sample; 0: none yet */
     uint32_t round;    /**< WATCHED: looked-up gets of this round */
 } osc_cached_profit_t;
@@ -119,17 +120,35 @@ static inline bool osc_cached_profit_count(osc_cached_profit_t *profit, bool hit
     return ((0 == profit->passed) ? profit->round : profit->patience) <= ++profit->looked;
 }
 
-/** Nanoseconds that the hits of this round have saved. */
+/** The get that osc_cached_profit_count was told of, as none that hit, waits for another one: no
+ * real get, but all the work of a miss. */
+static inline void osc_cached_profit_joined(osc_cached_profit_t *profit)
+{
+    profit->joins += profit->joins < UINT16_MAX;
+}
+
+/** Nanoseconds that the hits and joins of this round have saved. */
 static inline uint64_t osc_cached_profit_saved(const osc_cached_profit_t *profit,
                                                const osc_cached_profit_costs_t *costs)
 {
-    return (costs->hit_ns < profit->get_ns)
-               ? (uint64_t) profit->hits * (profit->get_ns - costs->hit_ns)
-               : 0;
+    uint64_t get = profit->get_ns, join = (uint64_t) costs->miss_ns + costs->copy_ns;
+
+    return ((costs->hit_ns < get) ? profit->hits * (get - costs->hit_ns) : 0)
+           + ((join < get) ? profit->joins * (get - join) : 0);
 }
 
 /** End a round: WATCHED or SAMPLED from now on. */
 void osc_cached_profit_decide(osc_cached_profit_t *profit, const osc_cached_profit_costs_t *costs);
+
+/**
+ * End a round before any get was complete, in an epoch that is long: gets are taken to cost what
+ * issuing them costs. Nothing of that is remembered but the state.
+ *
+ * @param below  ns, as of osc_cached_profit_compare
+ */
+void osc_cached_profit_decide_early(osc_cached_profit_t *profit,
+                                    const osc_cached_profit_costs_t *costs, uint32_t issue_ns,
+                                    uint32_t below);
 
 /**
  * CHEAP, or not any more, by the measured cost of a real get.

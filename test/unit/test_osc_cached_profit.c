@@ -52,6 +52,65 @@ static void test_first_get_does_not_count(void **state)
     assert_int_equal(20001, profit.get_ns);
 }
 
+/* What waits for another get saves the real one, and costs what a miss costs. */
+static void test_joins(void **state)
+{
+    const osc_cached_profit_costs_t ours = {.hit_ns = 50, .miss_ns = 200, .copy_ns = 100};
+    osc_cached_profit_t profit = OSC_CACHED_PROFIT_START;
+
+    (void) state;
+    osc_cached_profit_timed(&profit, 1000);
+    for (int i = 0; i < 100; ++i) {
+        (void) osc_cached_profit_count(&profit, i < 10);
+        if (10 <= i) {
+            osc_cached_profit_joined(&profit);
+        }
+    }
+    assert_int_equal(10 * 950 + 90 * 700, osc_cached_profit_saved(&profit, &ours));
+    profit.get_ns = 250;
+    assert_int_equal(10 * 200, osc_cached_profit_saved(&profit, &ours));
+    profit.get_ns = 0;
+    assert_int_equal(0, osc_cached_profit_saved(&profit, &ours));
+    for (int i = 0; i < 70000; ++i) { /* does not wrap */
+        (void) osc_cached_profit_count(&profit, false);
+        osc_cached_profit_joined(&profit);
+    }
+    profit.get_ns = 1000;
+    assert_int_equal(10 * 950 + 65535 * UINT64_C(700), osc_cached_profit_saved(&profit, &ours));
+    osc_cached_profit_decide(&profit, &ours);
+    assert_int_equal(0, osc_cached_profit_saved(&profit, &ours));
+    assert_int_equal(OSC_CACHED_WATCHED, osc_cached_profit_state(&profit));
+}
+
+/* In the first epoch, before anything is complete: where issuing a get is cheaper than the work of
+ * the cache, that work ends within 10,000 gets. */
+static void test_early(void **state)
+{
+    const osc_cached_profit_costs_t ours = {.hit_ns = 50, .miss_ns = 1000, .copy_ns = 0};
+    static const struct {
+        uint32_t issue_ns, below;
+        osc_cached_profit_state_t is;
+    } cases[] = {{120, 400, OSC_CACHED_CHEAP},
+                 {120, 0, OSC_CACHED_SAMPLED},
+                 {900, 400, OSC_CACHED_SAMPLED},
+                 {900000, 400, OSC_CACHED_WATCHED}};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        osc_cached_profit_t profit = OSC_CACHED_PROFIT_START;
+        int gets = 1;
+
+        while (!osc_cached_profit_count(&profit, false)) {
+            ++gets;
+        }
+        assert_true(gets < 10000);
+        osc_cached_profit_decide_early(&profit, &ours, cases[i].issue_ns, cases[i].below);
+        assert_int_equal(cases[i].is, osc_cached_profit_state(&profit));
+        assert_int_equal(0, profit.timed);
+        assert_int_equal(0, profit.get_ns);
+    }
+}
+
 static void test_follows_a_change(void **state)
 {
     osc_cached_profit_t profit = OSC_CACHED_PROFIT_START;
@@ -279,6 +338,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_outliers_do_not_spoil_it),
         cmocka_unit_test(test_first_get_does_not_count),
+        cmocka_unit_test(test_joins),
+        cmocka_unit_test(test_early),
         cmocka_unit_test(test_follows_a_change),
         cmocka_unit_test(test_no_reuse_is_sampled),
         cmocka_unit_test(test_an_empty_cache_may_fill),
