@@ -54,8 +54,8 @@ void mca_pml_llamatch_list_words(const mca_base_var_enum_value_t *words, char *t
  *
  * @return NULL when it is not; nothing is locked then
  */
-custom_match_prq *mca_pml_llamatch_lock_queues(const void *comm);
-void mca_pml_llamatch_unlock_queues(custom_match_prq *queues);
+mca_pml_llamatch_queues_t *mca_pml_llamatch_lock_queues(const void *comm);
+void mca_pml_llamatch_unlock_queues(mca_pml_llamatch_queues_t *queues);
 
 /** --- info keys (pml_llamatch_info.c) --- */
 
@@ -74,7 +74,8 @@ void mca_pml_llamatch_pvar_bind(const mca_base_pvar_t *pvar, const void *comm);
  *
  * @return NULL also when that communicator was freed, and another one has its address
  */
-custom_match_prq *mca_pml_llamatch_pvar_lock(const mca_base_pvar_t *pvar, const void *comm);
+mca_pml_llamatch_queues_t *mca_pml_llamatch_pvar_lock(const mca_base_pvar_t *pvar,
+                                                      const void *comm);
 
 /** A communicator will be gone. */
 void mca_pml_llamatch_pvar_freed(const void *comm);

@@ -48,13 +48,13 @@ static INFO_CONST char *engine_changed(opal_infosubscriber_t *object, INFO_CONST
                                        INFO_CONST char *value)
 {
     ompi_communicator_t *comm = (ompi_communicator_t *) object;
-    custom_match_prq *queues;
+    mca_pml_llamatch_queues_t *queues;
     int kind, present;
 
     if (NULL == comm->c_pml_comm) {
         return value; /* being freed */
     }
-    queues = comm->c_pml_comm->prq;
+    queues = comm->c_pml_comm->queues;
     present = (int) queues->engine.kind;
     kind = read_value(comm, mca_pml_llamatch_engines, key, value, present);
     if (kind != present && queues->fixed) {
@@ -76,13 +76,13 @@ static INFO_CONST char *heater_changed(opal_infosubscriber_t *object, INFO_CONST
                                        INFO_CONST char *value)
 {
     ompi_communicator_t *comm = (ompi_communicator_t *) object;
-    custom_match_prq *queues;
+    mca_pml_llamatch_queues_t *queues;
     int pause;
 
     if (NULL == comm->c_pml_comm) {
         return value;
     }
-    queues = comm->c_pml_comm->prq;
+    queues = comm->c_pml_comm->queues;
     pause = read_value(comm, heater_words, key, value, queues->pauses_heater);
     if (pause != (int) queues->pauses_heater) {
         queues->pauses_heater = 0 != pause;

@@ -7,9 +7,9 @@
  *
  * ob1's matching hook, mapped onto our engine.
  *
- * ob1 5.0 has a compile-time interface for other matching engines: a posted queue ("prq") and an
- * unexpected queue ("umq") per communicator. Both are one engine here, and the functions below,
- * which the patches of both series call, get the peer's state instead of its rank.
+ * ob1 5.0 has a compile-time interface for other matching engines: a posted and an unexpected queue
+ * per communicator. Both are one engine here, and the functions below, which the patches of both
+ * series call, get the peer's state instead of its rank.
  *
  * Every function is called with the communicator's matching lock held, or before the communicator
  * is visible to anybody else.
@@ -43,12 +43,12 @@ typedef struct mca_pml_llamatch_queues {
     struct ompi_communicator_t *comm;     /**< whose queues these are; from add_comm on */
     struct mca_pml_llamatch_queues *next; /**< of all communicators (pml_llamatch_tuning.c) */
     struct mca_pml_llamatch_queues *prev;
-} custom_match_prq;
+} mca_pml_llamatch_queues_t;
 
 /** Where a posted receive is: ob1's own number, which orders its lists, is free for that. */
-static inline void custom_match_prq_moved(void *payload, uint64_t place)
+static inline void mca_pml_llamatch_posted_moved(void *payload, uint64_t array)
 {
-    ((mca_pml_base_request_t *) payload)->req_sequence = place;
+    ((mca_pml_base_request_t *) payload)->req_sequence = array;
 }
 
 /** @return false when there is no memory */
@@ -60,25 +60,25 @@ static inline bool mca_pml_llamatch_engine_init(llamatch_engine_t *engine, llama
     config.entries = (uint32_t) mca_pml_llamatch_tuning.entries;
     config.kind = kind;
     config.find = mca_pml_llamatch_find;
-    config.moved = custom_match_prq_moved;
+    config.moved = mca_pml_llamatch_posted_moved;
     config.hot = mca_pml_llamatch_hot;
     return LLAMATCH_OK == llamatch_engine_init(engine, &config);
 }
 
 /** As the parameters say. The info key may still have another kind in mind (add_comm). */
-static inline void custom_match_prq_init(custom_match_prq *prq)
+static inline void mca_pml_llamatch_queues_init(mca_pml_llamatch_queues_t *queues)
 {
-    prq->fixed = false;
-    prq->pauses_heater = false;
-    prq->ready = mca_pml_llamatch_engine_init(&prq->engine,
-                                              (llamatch_kind_t) mca_pml_llamatch_tuning.engine);
+    queues->fixed = false;
+    queues->pauses_heater = false;
+    queues->ready = mca_pml_llamatch_engine_init(&queues->engine,
+                                                 (llamatch_kind_t) mca_pml_llamatch_tuning.engine);
 }
 
 /** To be called while the peers still exist. */
-static inline void custom_match_prq_fini(custom_match_prq *prq)
+static inline void mca_pml_llamatch_queues_fini(mca_pml_llamatch_queues_t *queues)
 {
-    if (prq->ready) {
-        llamatch_engine_fini(&prq->engine);
+    if (queues->ready) {
+        llamatch_engine_fini(&queues->engine);
     }
 }
 
@@ -86,14 +86,14 @@ static inline void custom_match_prq_fini(custom_match_prq *prq)
  * @param payload  a receive request; ob1's begins with the base request
  * @param peer     NULL for any source
  */
-static inline void custom_match_prq_append(custom_match_prq *prq, llamatch_peer_t *peer, int tag,
-                                           void *payload)
+static inline void mca_pml_llamatch_append_posted(mca_pml_llamatch_queues_t *queues,
+                                                  llamatch_peer_t *peer, int tag, void *payload)
 {
     mca_pml_base_request_t *request = (mca_pml_base_request_t *) payload;
 
     if (OPAL_UNLIKELY(
             LLAMATCH_OK
-            != llamatch_engine_post(&prq->engine, peer, tag, payload, &request->req_sequence))) {
+            != llamatch_engine_post(&queues->engine, peer, tag, payload, &request->req_sequence))) {
         mca_pml_llamatch_out_of_memory("a posted receive");
     }
 #if OMPI_WANT_PERUSE
@@ -104,9 +104,10 @@ static inline void custom_match_prq_append(custom_match_prq *prq, llamatch_peer_
 }
 
 /** Find and remove the first receive that a message matches. */
-static inline void *custom_match_prq_match(custom_match_prq *prq, llamatch_peer_t *peer, int tag)
+static inline void *mca_pml_llamatch_match_posted(mca_pml_llamatch_queues_t *queues,
+                                                  llamatch_peer_t *peer, int tag)
 {
-    void *payload = llamatch_engine_match(&prq->engine, peer, tag);
+    void *payload = llamatch_engine_match(&queues->engine, peer, tag);
 
     if (NULL != payload) {
         ((mca_pml_base_request_t *) payload)->req_sequence = 0; /* a late cancel finds nothing */
@@ -120,13 +121,13 @@ static inline void *custom_match_prq_match(custom_match_prq *prq, llamatch_peer_
 
 /** @return false when it is not posted: another thread has matched it, or it was cancelled before
  */
-static inline bool custom_match_prq_cancel(custom_match_prq *prq, llamatch_peer_t *peer,
-                                           void *payload)
+static inline bool mca_pml_llamatch_cancel_posted(mca_pml_llamatch_queues_t *queues,
+                                                  llamatch_peer_t *peer, void *payload)
 {
     mca_pml_base_request_t *request = (mca_pml_base_request_t *) payload;
-    int status = llamatch_engine_cancel(&prq->engine, peer, payload, request->req_sequence);
+    int status = llamatch_engine_cancel(&queues->engine, peer, payload, request->req_sequence);
 
-    request->req_sequence = 0; /* it has no place any more */
+    request->req_sequence = 0; /* it is in no array any more */
     return LLAMATCH_OK == status;
 }
 
@@ -134,10 +135,10 @@ static inline bool custom_match_prq_cancel(custom_match_prq *prq, llamatch_peer_
  * @p tag is the message's. It is not read from the fragment: a fragment that came before its
  * communicator existed can have another header in front.
  */
-static inline void custom_match_umq_append(custom_match_prq *prq, llamatch_peer_t *peer, int tag,
-                                           void *payload)
+static inline void mca_pml_llamatch_append_unexpected(mca_pml_llamatch_queues_t *queues,
+                                                      llamatch_peer_t *peer, int tag, void *payload)
 {
-    if (OPAL_UNLIKELY(LLAMATCH_OK != llamatch_engine_arrive(&prq->engine, peer, tag, payload))) {
+    if (OPAL_UNLIKELY(LLAMATCH_OK != llamatch_engine_arrive(&queues->engine, peer, tag, payload))) {
         mca_pml_llamatch_out_of_memory("an unexpected message");
     }
 }
@@ -149,31 +150,33 @@ static inline void custom_match_umq_append(custom_match_prq *prq, llamatch_peer_
  * @param peer  NULL for any source
  */
 __opal_attribute_always_inline__ static inline llamatch_message_t
-custom_match_umq_match(custom_match_prq *prq, llamatch_peer_t *peer,
-                       const mca_pml_base_request_t *request)
+mca_pml_llamatch_match_unexpected(mca_pml_llamatch_queues_t *queues, llamatch_peer_t *peer,
+                                  const mca_pml_base_request_t *request)
 {
-    if (!llamatch_engine_has_messages(&prq->engine, peer)) {
+    if (!llamatch_engine_has_messages(&queues->engine, peer)) {
         return (llamatch_message_t){NULL, peer};
     }
     if (OPAL_UNLIKELY(MCA_PML_REQUEST_IPROBE == request->req_type
                       || MCA_PML_REQUEST_PROBE == request->req_type)) {
-        return llamatch_engine_probe(&prq->engine, peer, request->req_tag);
+        return llamatch_engine_probe(&queues->engine, peer, request->req_tag);
     }
-    return llamatch_engine_receive(&prq->engine, peer, request->req_tag);
+    return llamatch_engine_receive(&queues->engine, peer, request->req_tag);
 }
 
-static inline bool custom_match_dump_entry(void *context, int32_t tag, void *item)
+static inline bool mca_pml_llamatch_dump_entry(void *context, int32_t tag, void *item)
 {
     opal_output(0, "%s %p tag %d", (const char *) context, item, (int) tag);
     return false;
 }
 
-static inline void custom_match_dump(custom_match_prq *prq)
+static inline void mca_pml_llamatch_dump_queues(mca_pml_llamatch_queues_t *queues)
 {
     opal_output(0, "expected receives\n");
-    (void) llamatch_engine_walk_posted(&prq->engine, custom_match_dump_entry, (void *) "req");
+    (void) llamatch_engine_walk_posted(&queues->engine, mca_pml_llamatch_dump_entry,
+                                       (void *) "req");
     opal_output(0, "unexpected frag\n");
-    (void) llamatch_engine_walk_unexpected(&prq->engine, custom_match_dump_entry, (void *) "frag");
+    (void) llamatch_engine_walk_unexpected(&queues->engine, mca_pml_llamatch_dump_entry,
+                                           (void *) "frag");
 }
 
 #endif /* PML_LLAMATCH_MATCH_H */

@@ -102,7 +102,7 @@ void mca_pml_llamatch_pvar_bind(const mca_base_pvar_t *pvar, const void *comm)
     opal_mutex_unlock(&bindings_lock);
 }
 
-custom_match_prq *mca_pml_llamatch_pvar_lock(const mca_base_pvar_t *pvar, const void *comm)
+mca_pml_llamatch_queues_t *mca_pml_llamatch_pvar_lock(const mca_base_pvar_t *pvar, const void *comm)
 {
     bool bound;
 
@@ -164,7 +164,7 @@ static const queue_stat_t queue_stats[] = {
 
 static int read_queue_stat(const mca_base_pvar_t *pvar, void *value, void *comm)
 {
-    custom_match_prq *queues = mca_pml_llamatch_pvar_lock(pvar, comm);
+    mca_pml_llamatch_queues_t *queues = mca_pml_llamatch_pvar_lock(pvar, comm);
     const queue_stat_t *stat = pvar->ctx;
     llamatch_stats_t stats[2];
     const uint64_t *values;
@@ -200,19 +200,19 @@ static double mean(const llamatch_stats_t *stats)
 }
 
 /* A function that reads one value of an engine. */
-#define READ_ENGINE(name, type, expression)                                      \
-    static int read_##name(const mca_base_pvar_t *pvar, void *value, void *comm) \
-    {                                                                            \
-        custom_match_prq *queues = mca_pml_llamatch_pvar_lock(pvar, comm);       \
-        llamatch_stats_t posted, unexpected;                                     \
-                                                                                 \
-        if (NULL == queues) {                                                    \
-            return OMPI_ERR_NOT_FOUND;                                           \
-        }                                                                        \
-        llamatch_engine_stats(&queues->engine, &posted, &unexpected);            \
-        *(type *) value = (type) (expression);                                   \
-        mca_pml_llamatch_unlock_queues(queues);                                  \
-        return OMPI_SUCCESS;                                                     \
+#define READ_ENGINE(name, type, expression)                                         \
+    static int read_##name(const mca_base_pvar_t *pvar, void *value, void *comm)    \
+    {                                                                               \
+        mca_pml_llamatch_queues_t *queues = mca_pml_llamatch_pvar_lock(pvar, comm); \
+        llamatch_stats_t posted, unexpected;                                        \
+                                                                                    \
+        if (NULL == queues) {                                                       \
+            return OMPI_ERR_NOT_FOUND;                                              \
+        }                                                                           \
+        llamatch_engine_stats(&queues->engine, &posted, &unexpected);               \
+        *(type *) value = (type) (expression);                                      \
+        mca_pml_llamatch_unlock_queues(queues);                                     \
+        return OMPI_SUCCESS;                                                        \
     }
 
 READ_ENGINE(posted_depth_mean, double, mean(&posted))

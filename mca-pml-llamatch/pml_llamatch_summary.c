@@ -73,7 +73,7 @@ static uint64_t larger(uint64_t a, uint64_t b)
 
 void mca_pml_llamatch_summary_add(ompi_communicator_t *comm)
 {
-    const llamatch_engine_t *engine = &comm->c_pml_comm->prq->engine;
+    const llamatch_engine_t *engine = &comm->c_pml_comm->queues->engine;
     llamatch_stats_t stats[2];
 
     if (!mca_pml_llamatch_tuning.stats) {

@@ -331,12 +331,12 @@ static bool same_release(void)
 
 /* --- communicators -------------------------------------------------------------------------- */
 
-static custom_match_prq *all_queues;
+static mca_pml_llamatch_queues_t *all_queues;
 static opal_mutex_t all_queues_lock = OPAL_MUTEX_STATIC_INIT;
 
-custom_match_prq *mca_pml_llamatch_lock_queues(const void *comm)
+mca_pml_llamatch_queues_t *mca_pml_llamatch_lock_queues(const void *comm)
 {
-    custom_match_prq *queues;
+    mca_pml_llamatch_queues_t *queues;
 
     opal_mutex_lock(&all_queues_lock);
     for (queues = all_queues; NULL != queues; queues = queues->next) {
@@ -349,7 +349,7 @@ custom_match_prq *mca_pml_llamatch_lock_queues(const void *comm)
     return NULL;
 }
 
-void mca_pml_llamatch_unlock_queues(custom_match_prq *queues)
+void mca_pml_llamatch_unlock_queues(mca_pml_llamatch_queues_t *queues)
 {
     LLAMATCH_MATCHING_UNLOCK(&queues->comm->c_pml_comm->matching_lock);
     opal_mutex_unlock(&all_queues_lock);
@@ -357,7 +357,7 @@ void mca_pml_llamatch_unlock_queues(custom_match_prq *queues)
 
 void mca_pml_llamatch_tuning_add_comm(struct ompi_communicator_t *comm)
 {
-    custom_match_prq *queues = comm->c_pml_comm->prq;
+    mca_pml_llamatch_queues_t *queues = comm->c_pml_comm->queues;
 
     queues->comm = comm;
     mca_pml_llamatch_info_subscribe(comm); /* may exchange the engine, so before anybody sees it */
@@ -373,7 +373,7 @@ void mca_pml_llamatch_tuning_add_comm(struct ompi_communicator_t *comm)
 
 void mca_pml_llamatch_tuning_del_comm(struct ompi_communicator_t *comm)
 {
-    custom_match_prq *queues = comm->c_pml_comm->prq;
+    mca_pml_llamatch_queues_t *queues = comm->c_pml_comm->queues;
 
     if (queues->pauses_heater) {
         mca_pml_llamatch_heater_pause(false);

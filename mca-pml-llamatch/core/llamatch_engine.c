@@ -26,7 +26,7 @@ const char *const llamatch_kind_names[LLAMATCH_NUM_KINDS] = {"auto", "lla", "has
 /* A queue gets an index when it is longer than index_above and when the searches that
  * went deep have looked at this many times as many entries as it has. Making an index costs about
  * as much as that: 20 to 40 ns per entry, and passing an entry about half a nanosecond. */
-#define EFFORT_PER_ENTRY 32
+#define PASSED_PER_ENTRY 32
 
 /* An index goes when the queue is shorter than index_above divided by this. */
 #define INDEX_HYSTERESIS 4
@@ -40,8 +40,8 @@ static uint32_t smaller(uint32_t a, uint32_t b)
     return (a < b) ? a : b;
 }
 
-/* The effort of a queue that has made none yet. */
-static uint32_t no_effort(const llamatch_engine_t *engine)
+/* What a queue that was not searched yet has passed: kind HASH wants an index at once. */
+static uint32_t none_passed(const llamatch_engine_t *engine)
 {
     return (LLAMATCH_HASH == engine->kind) ? UINT32_MAX : 0;
 }
@@ -88,7 +88,7 @@ int llamatch_engine_init(llamatch_engine_t *engine, const llamatch_config_t *con
     engine->index_above = config->index_above;
     engine->hot = config->hot;
     llamatch_lane_init(&engine->wild);
-    engine->wild.queue.effort = no_effort(engine);
+    engine->wild.queue.passed = none_passed(engine);
     return LLAMATCH_OK;
 }
 
@@ -126,8 +126,8 @@ static void know_peer(llamatch_engine_t *engine, llamatch_peer_t *peer)
         peer->known = true;
         peer->next = engine->peers;
         engine->peers = peer;
-        peer->posted.queue.effort = no_effort(engine);
-        peer->unexpected.queue.effort = no_effort(engine);
+        peer->posted.queue.passed = none_passed(engine);
+        peer->unexpected.queue.passed = none_passed(engine);
     }
 }
 
@@ -136,9 +136,9 @@ static void make_index(llamatch_engine_t *engine, llamatch_queue_t *queue,
 {
     if (LLAMATCH_OK == llamatch_index_build(&engine->indexing, queue, shape)) {
         ++counts->indexed;
-        queue->effort = UINT32_MAX;
+        queue->passed = UINT32_MAX;
     } else {
-        queue->effort = no_effort(engine); /* AUTO: not again at once */
+        queue->passed = none_passed(engine); /* AUTO: not again at once */
     }
 }
 
@@ -209,13 +209,13 @@ static inline void appended(llamatch_engine_t *engine, llamatch_lane_t *lane,
     if (llamatch_lane_is_short(lane)) {
         return;
     }
-    if (UINT32_MAX == queue->effort) {
+    if (UINT32_MAX == queue->passed) {
         close_lane(lane, shape);
     }
     if (NULL != queue->index) {
         llamatch_index_add(&engine->indexing, queue, shape, tag, pos);
         counts->dropped += (NULL == queue->index);
-    } else if (UINT32_MAX == queue->effort
+    } else if (UINT32_MAX == queue->passed
                && (LLAMATCH_HASH == engine->kind || queue->count > engine->index_above)) {
         make_index(engine, queue, shape, counts);
     }
@@ -229,11 +229,11 @@ static inline bool has_room(const llamatch_lane_t *lane, const llamatch_shape_t 
 
     return 0 == lane->room && NULL != tail && tail->end < shape->entries
            && (llamatch_lane_has_front(lane)
-               || (NULL == lane->queue.index && UINT32_MAX != lane->queue.effort));
+               || (NULL == lane->queue.index && UINT32_MAX != lane->queue.passed));
 }
 
 APART static int post_any(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag, void *item,
-                          uint64_t *place)
+                          uint64_t *array)
 {
     const llamatch_shape_t *shape = &engine->posted_shape;
     llamatch_lane_t *lane = (NULL != peer) ? &peer->posted : &engine->wild;
@@ -246,7 +246,7 @@ APART static int post_any(llamatch_engine_t *engine, llamatch_peer_t *peer, int3
         return LLAMATCH_ERR_NO_MEMORY;
     }
     heed(engine, peer);
-    *place = llamatch_lane_place(lane, shape);
+    *array = llamatch_lane_array(lane, shape);
     ++engine->next_post;
     llamatch_lengthen(&engine->num_posted, &engine->most_posted);
     appended(engine, lane, shape, &engine->posted, tag, pos);
@@ -254,16 +254,16 @@ APART static int post_any(llamatch_engine_t *engine, llamatch_peer_t *peer, int3
 }
 
 int llamatch_engine_post_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
-                              void *item, uint64_t *place)
+                              void *item, uint64_t *array)
 {
     const llamatch_shape_t *shape = &engine->posted_shape;
     llamatch_lane_t *lane = (NULL != peer) ? &peer->posted : &engine->wild;
     uint64_t seq = engine->next_post;
 
     if (!has_room(lane, shape)) {
-        return post_any(engine, peer, tag, item, place);
+        return post_any(engine, peer, tag, item, array);
     }
-    *place = (uintptr_t) llamatch_node_tags(
+    *array = (uintptr_t) llamatch_node_tags(
         shape, llamatch_queue_push(&lane->queue, shape, tag, seq, item).node);
     engine->next_post = seq + 1;
     llamatch_lengthen(&engine->num_posted, &engine->most_posted);
@@ -285,7 +285,7 @@ static inline void count_depth(llamatch_counts_t *counts, uint64_t depth)
     }
 }
 
-APART static void add_effort(llamatch_engine_t *engine, llamatch_lane_t *lane,
+APART static void add_passed(llamatch_engine_t *engine, llamatch_lane_t *lane,
                              const llamatch_shape_t *shape, llamatch_counts_t *counts,
                              uint64_t depth)
 {
@@ -298,19 +298,19 @@ APART static void add_effort(llamatch_engine_t *engine, llamatch_lane_t *lane,
     if (NULL != queue->index || LLAMATCH_AUTO != engine->kind) {
         return;
     }
-    queue->effort =
-        (depth < UINT32_MAX - queue->effort) ? queue->effort + (uint32_t) depth : UINT32_MAX;
-    if (queue->count > engine->index_above && queue->effort / EFFORT_PER_ENTRY >= queue->count) {
+    queue->passed =
+        (depth < UINT32_MAX - queue->passed) ? queue->passed + (uint32_t) depth : UINT32_MAX;
+    if (queue->count > engine->index_above && queue->passed / PASSED_PER_ENTRY >= queue->count) {
         make_index(engine, queue, shape, counts);
     }
 }
 
-static inline void count_effort(llamatch_engine_t *engine, llamatch_lane_t *lane,
+static inline void count_passed(llamatch_engine_t *engine, llamatch_lane_t *lane,
                                 const llamatch_shape_t *shape, llamatch_counts_t *counts,
                                 uint64_t depth)
 {
     if (LLAMATCH_UNLIKELY(depth > engine->index_above)) { /* never of a short lane */
-        add_effort(engine, lane, shape, counts, depth);
+        add_passed(engine, lane, shape, counts, depth);
     }
 }
 
@@ -327,7 +327,7 @@ static inline void take_long(llamatch_engine_t *engine, llamatch_lane_t *lane,
         /* A whole array was matched at the front. */
         if (LLAMATCH_UNLIKELY(head != lane->queue.head && head == pos.node && 0 != lane->live
                               && !llamatch_lane_is_short(lane) && 0 != shape->short_entries
-                              && UINT32_MAX != lane->queue.effort)) {
+                              && UINT32_MAX != lane->queue.passed)) {
             llamatch_lane_open(lane, shape);
         }
     } else {
@@ -484,8 +484,8 @@ APART static void *match_long(llamatch_engine_t *engine, llamatch_lane_t *const 
         --engine->num_posted;
         item = take_out(engine, lanes[from], shape, &engine->posted, &found);
     }
-    count_effort(engine, lanes[0], shape, &engine->posted, examined[0]);
-    count_effort(engine, lanes[1], shape, &engine->posted, examined[1]);
+    count_passed(engine, lanes[0], shape, &engine->posted, examined[0]);
+    count_passed(engine, lanes[1], shape, &engine->posted, examined[1]);
     return item;
 }
 
@@ -591,14 +591,14 @@ void *llamatch_engine_match_slow(llamatch_engine_t *engine, llamatch_peer_t *pee
 }
 
 /* @return false when it is not there */
-APART static bool cancel_long(llamatch_engine_t *engine, llamatch_lane_t *lane, uint64_t place,
+APART static bool cancel_long(llamatch_engine_t *engine, llamatch_lane_t *lane, uint64_t array,
                               const void *item)
 {
     const llamatch_shape_t *shape = &engine->posted_shape;
     llamatch_pos_t pos;
 
     close_lane(lane, shape);
-    pos = llamatch_lane_find_item(shape, place, item);
+    pos = llamatch_lane_find_item(shape, array, item);
     if (NULL == pos.node) {
         return false;
     }
@@ -613,23 +613,23 @@ APART static bool cancel_long(llamatch_engine_t *engine, llamatch_lane_t *lane, 
 }
 
 int llamatch_engine_cancel_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, void *item,
-                                uint64_t place)
+                                uint64_t array)
 {
     llamatch_lane_t *lane = (NULL != peer) ? &peer->posted : &engine->wild;
     const llamatch_shape_t *shape = &engine->posted_shape;
     uint32_t index = LLAMATCH_SHORT_MAX;
 
-    if (0 == place) {
+    if (0 == array) {
         return LLAMATCH_NOT_FOUND;
     }
     if (llamatch_lane_is_short(lane)
         || (llamatch_lane_has_front(lane)
-            && place == (uintptr_t) llamatch_node_tags(shape, lane->queue.head))) {
+            && array == (uintptr_t) llamatch_node_tags(shape, lane->queue.head))) {
         index = llamatch_lane_index_of(lane, item);
     }
     if (LLAMATCH_SHORT_MAX != index) {
         llamatch_lane_take(lane, shape, index);
-    } else if (llamatch_lane_is_short(lane) || !cancel_long(engine, lane, place, item)) {
+    } else if (llamatch_lane_is_short(lane) || !cancel_long(engine, lane, array, item)) {
         return LLAMATCH_NOT_FOUND;
     }
     --engine->num_posted;
@@ -703,7 +703,7 @@ static inline llamatch_found_t first_message(llamatch_engine_t *engine, llamatch
                                                 UINT64_MAX, &here));
     *examined += here;
     if (LLAMATCH_ANY_TAG != tag) { /* which an index does not help */
-        count_effort(engine, lane, shape, &engine->unexpected, here);
+        count_passed(engine, lane, shape, &engine->unexpected, here);
     }
     return found;
 }

@@ -176,7 +176,7 @@ typedef struct llamatch_config {
     uint32_t entries;      /**< entries per array, a power of two in 2..512 */
     llamatch_kind_t kind;
     llamatch_find_fn_t find;   /**< NULL: the best one of this CPU */
-    llamatch_moved_fn_t moved; /**< told when a posted receive's place has changed; may be NULL */
+    llamatch_moved_fn_t moved; /**< told when a posted receive has another array; may be NULL */
     uint32_t index_above;      /**< AUTO: entries above which a queue may get an index */
     llamatch_hot_t *hot;       /**< told what a search touches first; NULL: there is no heater */
 } llamatch_config_t;
@@ -204,12 +204,12 @@ void llamatch_peer_init(llamatch_peer_t *peer);
  *
  * @param peer   NULL for a receive for any source
  * @param tag    tag or LLAMATCH_ANY_TAG
- * @param place  where the item's place is remembered for llamatch_engine_cancel. Written here;
- *               later, and possibly before this returns, config.moved tells of a new place
+ * @param array  where the item's array is remembered for llamatch_engine_cancel. Written here;
+ *               later, and possibly before this returns, config.moved tells of another one
  * @return LLAMATCH_OK, or LLAMATCH_ERR_NO_MEMORY with the engine unchanged
  */
 static inline int llamatch_engine_post(llamatch_engine_t *engine, llamatch_peer_t *peer,
-                                       int32_t tag, void *item, uint64_t *place);
+                                       int32_t tag, void *item, uint64_t *array);
 
 /**
  * Find and remove the first posted receive that matches an incoming message. To be called again
@@ -225,11 +225,11 @@ static inline void *llamatch_engine_match(llamatch_engine_t *engine, llamatch_pe
  * Remove a posted receive.
  *
  * @param peer  as given to llamatch_engine_post
- * @param place  as got from llamatch_engine_post or last told; 0 is no place
+ * @param array  as got from llamatch_engine_post or last told; 0: none
  * @return LLAMATCH_OK, or LLAMATCH_NOT_FOUND when it is not there
  */
 static inline int llamatch_engine_cancel(llamatch_engine_t *engine, llamatch_peer_t *peer,
-                                         void *item, uint64_t place);
+                                         void *item, uint64_t array);
 
 /**
  * Append an unexpected message.
@@ -284,10 +284,10 @@ int llamatch_engine_verify(const llamatch_engine_t *engine);
 
 /** The inline functions below for all cases, each of which they do completely. */
 int llamatch_engine_post_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
-                              void *item, uint64_t *place);
+                              void *item, uint64_t *array);
 void *llamatch_engine_match_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag);
 int llamatch_engine_cancel_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, void *item,
-                                uint64_t place);
+                                uint64_t array);
 int llamatch_engine_arrive_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
                                 void *item);
 llamatch_message_t llamatch_engine_receive_slow(llamatch_engine_t *engine, llamatch_peer_t *peer,
@@ -310,15 +310,15 @@ static inline void llamatch_lengthen(uint32_t *length, uint32_t *most)
 }
 
 static inline int llamatch_engine_post(llamatch_engine_t *engine, llamatch_peer_t *peer,
-                                       int32_t tag, void *item, uint64_t *place)
+                                       int32_t tag, void *item, uint64_t *array)
 {
     llamatch_lane_t *lane = (NULL != peer) ? &peer->posted : &engine->wild;
     uint64_t seq = engine->next_post;
 
     if (LLAMATCH_UNLIKELY(!llamatch_lane_push(lane, tag, seq, item))) {
-        return llamatch_engine_post_slow(engine, peer, tag, item, place);
+        return llamatch_engine_post_slow(engine, peer, tag, item, array);
     }
-    *place = (uintptr_t) lane->tags;
+    *array = (uintptr_t) lane->tags;
     engine->next_post = seq + 1;
     llamatch_lengthen(&engine->num_posted, &engine->most_posted);
     return LLAMATCH_OK;
@@ -369,13 +369,13 @@ static inline void *llamatch_engine_match(llamatch_engine_t *engine, llamatch_pe
 }
 
 static inline int llamatch_engine_cancel(llamatch_engine_t *engine, llamatch_peer_t *peer,
-                                         void *item, uint64_t place)
+                                         void *item, uint64_t array)
 {
     llamatch_lane_t *lane = (NULL != peer) ? &peer->posted : &engine->wild;
 
     if (0 == lane->live || !llamatch_lane_has_front(lane)
         || item != lane->slots[llamatch_lane_first(lane)].item) {
-        return llamatch_engine_cancel_slow(engine, peer, item, place);
+        return llamatch_engine_cancel_slow(engine, peer, item, array);
     }
     --engine->num_posted;
     ++engine->posted.removed;

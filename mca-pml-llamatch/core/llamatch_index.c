@@ -234,7 +234,7 @@ static void review(const llamatch_indexing_t *indexing, llamatch_queue_t *queue,
     if (!indexing->keep && (queue->count <= indexing->drop_below || (due && useless))) {
         llamatch_index_drop(indexing, queue, shape);
         /* As good as useless: it has to be earned again. Else it is made at the first occasion. */
-        queue->effort = useless ? 0 : UINT32_MAX;
+        queue->passed = useless ? 0 : UINT32_MAX;
         return;
     }
     if (due) {

@@ -44,7 +44,7 @@ static void use_node(llamatch_lane_t *lane, const llamatch_shape_t *shape)
  * none. */
 static void use_own(llamatch_lane_t *lane, const llamatch_shape_t *shape)
 {
-    lane->effort = lane->queue.effort;
+    lane->passed = lane->queue.passed;
     lane->tags = (0 != shape->own_entries) ? lane->own_tags : NULL;
     lane->slots = lane->own_slots;
     lane->end = 0;
@@ -88,7 +88,7 @@ static bool enlarge(llamatch_lane_t *lane, const llamatch_shape_t *shape)
     }
     if (was_own) {
         llamatch_queue_init(&lane->queue);
-        lane->queue.effort = lane->effort;
+        lane->queue.passed = lane->passed;
     } else if (was_small) {
         llamatch_pool_put(shape->small, lane->tags);
     }
@@ -98,7 +98,7 @@ static bool enlarge(llamatch_lane_t *lane, const llamatch_shape_t *shape)
     if (is_node) {
         llamatch_queue_link(&lane->queue, shape, array);
         lane->room = (uint16_t) shape->short_entries;
-        /* Only in the arrays of a queue is anything found by its place. */
+        /* Only in the arrays of a queue is anything looked for by its array. */
         for (uint64_t live = lane->live; NULL != shape->moved && 0 != live; live &= live - 1) {
             shape->moved(slots[__builtin_ctzll(live)].item, (uintptr_t) tags);
         }
@@ -220,10 +220,10 @@ void llamatch_lane_make_short(llamatch_lane_t *lane, const llamatch_shape_t *sha
     }
 }
 
-llamatch_pos_t llamatch_lane_find_item(const llamatch_shape_t *shape, uint64_t place,
+llamatch_pos_t llamatch_lane_find_item(const llamatch_shape_t *shape, uint64_t array,
                                        const void *item)
 {
-    llamatch_node_t *node = (llamatch_node_t *) (uintptr_t) (place - shape->tags_offset);
+    llamatch_node_t *node = (llamatch_node_t *) (uintptr_t) (array - shape->tags_offset);
     llamatch_pos_t pos = {node, llamatch_node_next(node, 0)};
 
     while (pos.index < node->end && item != llamatch_node_slots(shape, node)[pos.index].item) {

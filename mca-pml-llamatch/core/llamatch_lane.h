@@ -78,7 +78,7 @@ typedef struct llamatch_lane {
     llamatch_slot_t *slots; /**< the same */
     uint16_t end;           /**< own, small and short: where the next entry comes */
     uint16_t room;          /**< the same: entries of the array that may be used */
-    uint32_t effort;        /**< own: the queue's */
+    uint32_t passed;        /**< own: the queue's */
     int32_t own_tags[LLAMATCH_OWN_ENTRIES];
     union {
         llamatch_slot_t own_slots[LLAMATCH_OWN_ENTRIES]; /**< own */
@@ -166,7 +166,7 @@ int llamatch_lane_append(llamatch_lane_t *lane, const llamatch_shape_t *shape, i
                          uint64_t seq, void *item, llamatch_pos_t *pos);
 
 /** Where cancel finds what was appended last: its array, by the address of the tags. */
-static inline uint64_t llamatch_lane_place(const llamatch_lane_t *lane,
+static inline uint64_t llamatch_lane_array(const llamatch_lane_t *lane,
                                            const llamatch_shape_t *shape)
 {
     return (uintptr_t) (llamatch_lane_is_short(lane) ? lane->tags
@@ -297,9 +297,9 @@ static inline uint32_t llamatch_lane_index_of(const llamatch_lane_t *lane, const
     return (0 == live) ? LLAMATCH_SHORT_MAX : (uint32_t) __builtin_ctzll(live);
 }
 
-/** The entry of a long lane that has this item; its place is what llamatch_lane_place told, or
+/** The entry of a long lane that has this item; its array is what llamatch_lane_array told, or
  * shape->moved. @return node NULL: there is none */
-llamatch_pos_t llamatch_lane_find_item(const llamatch_shape_t *shape, uint64_t place,
+llamatch_pos_t llamatch_lane_find_item(const llamatch_shape_t *shape, uint64_t array,
                                        const void *item);
 
 /**

@@ -96,7 +96,7 @@ typedef struct llamatch_queue {
     llamatch_node_t *tail;
     struct llamatch_index *index; /**< NULL: none; see llamatch_index.h */
     uint32_t count;               /**< live entries */
-    uint32_t effort; /**< entries that deep searches have passed; decides about an index */
+    uint32_t passed; /**< entries that deep searches have passed; decides about an index */
 } llamatch_queue_t;
 
 /** Names one entry. Valid until the queue is changed. */
@@ -145,8 +145,8 @@ static inline bool llamatch_key_accepts(llamatch_key_t key, int32_t tag)
 typedef bool (*llamatch_find_fn_t)(llamatch_pos_t *pos, uint64_t limit, uint32_t tags_offset,
                                    llamatch_key_t key, uint64_t *examined);
 
-/** Told when an entry was moved to another array; the address of its tags is the new place. */
-typedef void (*llamatch_moved_fn_t)(void *item, uint64_t place);
+/** Told when an entry was moved to another array; it is known by the address of its tags. */
+typedef void (*llamatch_moved_fn_t)(void *item, uint64_t array);
 
 /** How the nodes of a queue look like, and how they are searched. */
 typedef struct llamatch_shape {
@@ -211,7 +211,7 @@ static inline void llamatch_queue_init(llamatch_queue_t *queue)
     queue->tail = NULL;
     queue->index = NULL;
     queue->count = 0;
-    queue->effort = 0;
+    queue->passed = 0;
 }
 
 /** Empty the queue without looking at its items. It must not have an index any more. */

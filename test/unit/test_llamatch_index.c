@@ -380,7 +380,7 @@ static void test_review(void **state)
         assert_true(1000 < i || NULL != f.queue.index);
     }
     assert_null(f.queue.index);
-    assert_int_equal(0, f.queue.effort); /* and has to be earned again */
+    assert_int_equal(0, f.queue.passed); /* and has to be earned again */
     check(&f);
     end(&f);
 
@@ -418,7 +418,7 @@ static void test_review(void **state)
     }
     assert_null(f.queue.index);
     assert_int_equal(16, f.queue.count);
-    assert_int_equal(UINT32_MAX, f.queue.effort);
+    assert_int_equal(UINT32_MAX, f.queue.passed);
     /* Also when it becomes short by cancels. */
     for (int i = 100; i < 200; ++i) {
         append(&f, i, i);
