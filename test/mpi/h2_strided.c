@@ -95,7 +95,7 @@ int main(int argc, char **argv)
         round_trip(win, type[i % 3], count[i % 3], mark[i % 3], expected, target, i, 0);
     }
     OK(MPI_Win_unlock_all(win));
-    CHECK(0 < counter(&c, "helper_operations"), "the helper did nothing");
+    CHECK(test_is_plain() || 0 < counter(&c, "helper_operations"), "the helper did nothing");
     test_barrier();
     OK(MPI_Win_fence(0, win));
     for (int i = 0; i < ROUNDS / 4; ++i) {

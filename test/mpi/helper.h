@@ -17,6 +17,9 @@ __attribute__((unused)) static void helper_did(struct counters *c, unsigned long
     unsigned long mine[2] = {counter(c, "helper_operations"), counter(c, "helper_served")}, all[2];
 
     OK(MPI_Allreduce(mine, all, 2, MPI_UNSIGNED_LONG, MPI_SUM, MPI_COMM_WORLD));
+    if (test_is_plain()) {
+        return;
+    }
     CHECK(all[0] == wanted, "%lu operations were given to helpers, wanted %lu", all[0], wanted);
     CHECK(all[1] >= wanted, "helpers did %lu operations, wanted at least %lu", all[1], wanted);
 }
