@@ -1,0 +1,43 @@
+/* H23: a process that vanishes, exits or aborts while others use its helper, or wait for a lock of
+ * it: the job ends.
+ * test: for=osc-cached ranks=2,3 transport=shm,tcp limit=40 mca="osc_cached_helper=on" args="vanish" expect="error:this is the end"
+ * test: for=osc-cached ranks=2 transport=shm,tcp limit=40 mca="osc_cached_helper=on" args="exit" expect="error:this is the end"
+ * test: for=osc-cached ranks=2 transport=shm,tcp limit=40 mca="osc_cached_helper=on" args="abort" expect="error:this is the end"
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "helper.h"
+
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+    const char *how = argc > 1 ? argv[1] : "vanish";
+    long *base, one = 1;
+    MPI_Win win;
+
+    test_init(&argc, &argv);
+    win = test_win_make(NULL, sizeof(long), sizeof(long), &base);
+    *base = 0;
+    test_barrier();
+    if (1 == test_rank) {
+        OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win)); /* and never gives it back */
+        while (__atomic_load_n(base, __ATOMIC_ACQUIRE) < 100 * (test_size - 1)) {
+        }
+        fprintf(stderr, "this is the end\n");
+        if (0 == strcmp("abort", how)) {
+            MPI_Abort(MPI_COMM_WORLD, 5);
+        } else if (0 == strcmp("exit", how)) {
+            exit(3);
+        }
+        _exit(4);
+    }
+    for (int i = 0;; ++i) { /* at rank 1, then at rank 0 */
+        int target = i < 100;
+
+        OK(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, win));
+        OK(MPI_Accumulate(&one, 1, MPI_LONG, target, 0, 1, MPI_LONG, MPI_SUM, win));
+        OK(MPI_Win_unlock(target, win));
+    }
+}
