@@ -21,8 +21,6 @@
 #define APART
 #endif
 
-const char *const llamatch_kind_names[LLAMATCH_NUM_KINDS] = {"auto", "lla", "hash", "list"};
-
 /* A queue gets an index when it is longer than index_above and when the searches that
  * went deep have looked at this many times as many entries as it has. Making an index costs about
  * as much as that: 20 to 40 ns per entry, and passing an entry about half a nanosecond. */
@@ -863,8 +861,13 @@ size_t llamatch_engine_walk_posted(llamatch_engine_t *engine, llamatch_visit_fn_
     return removed;
 }
 
-static void tell_stats(const llamatch_counts_t *counts, llamatch_stats_t *stats)
+static void tell_stats(const llamatch_counts_t *counts, uint64_t appended, uint32_t length,
+                       uint32_t length_max, llamatch_stats_t *stats)
 {
+    stats->length = length;
+    stats->length_max = length_max;
+    stats->matches = appended - length - counts->removed;
+    stats->searches = stats->matches + counts->searches;
     stats->indexed = counts->indexed;
     stats->dropped = counts->dropped;
     stats->depth_sum = counts->depth_sum;
@@ -889,16 +892,9 @@ static void tell_stats(const llamatch_counts_t *counts, llamatch_stats_t *stats)
 void llamatch_engine_stats(const llamatch_engine_t *engine, llamatch_stats_t *posted,
                            llamatch_stats_t *unexpected)
 {
-    posted->length = engine->num_posted;
-    posted->length_max = engine->most_posted;
-    posted->matches = engine->next_post - posted->length - engine->posted.removed;
-    posted->searches = posted->matches + engine->posted.searches;
-    tell_stats(&engine->posted, posted);
-    unexpected->length = engine->num_unexpected;
-    unexpected->length_max = engine->most_unexpected;
-    unexpected->matches = engine->next_arrival - unexpected->length - engine->unexpected.removed;
-    unexpected->searches = unexpected->matches + engine->unexpected.searches;
-    tell_stats(&engine->unexpected, unexpected);
+    tell_stats(&engine->posted, engine->next_post, engine->num_posted, engine->most_posted, posted);
+    tell_stats(&engine->unexpected, engine->next_arrival, engine->num_unexpected,
+               engine->most_unexpected, unexpected);
 }
 
 size_t llamatch_engine_num_indexed(const llamatch_engine_t *engine)

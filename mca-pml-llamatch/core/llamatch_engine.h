@@ -102,9 +102,6 @@ typedef enum {
  */
 #define LLAMATCH_INDEX_ABOVE 96
 
-/** "auto", "lla", "hash", "list". */
-extern const char *const llamatch_kind_names[LLAMATCH_NUM_KINDS];
-
 /** Depths from 1, 2-3, 4-7, ... up to 2^15 and more. */
 #define LLAMATCH_DEPTHS 16
 

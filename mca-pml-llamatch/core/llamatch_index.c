@@ -270,11 +270,9 @@ void llamatch_index_cancel(const llamatch_indexing_t *indexing, llamatch_queue_t
 {
     int32_t tag = llamatch_node_tags(shape, pos.node)[pos.index];
     uint64_t examined = 0;
-    llamatch_pos_t first =
-        find_reference(&indexing->bucket, bucket_of(queue->index, tag), tag, &examined);
+    llamatch_pos_t first = llamatch_index_find(indexing, queue, shape, tag, &examined);
 
-    if (llamatch_node_slots(&indexing->bucket, first.node)[first.index].seq
-        == llamatch_node_slots(shape, pos.node)[pos.index].seq) {
+    if (first.node == pos.node && first.index == pos.index) {
         llamatch_index_remove(indexing, queue, shape, pos);
         return;
     }

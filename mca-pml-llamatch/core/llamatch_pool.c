@@ -41,7 +41,6 @@ typedef struct llamatch_pool_block {
     struct llamatch_pool_block *list_next; /* of a bin, or of the empty ones */
     struct llamatch_pool_block *list_prev;
     uint32_t used;                  /* nodes */
-    uint32_t hint;                  /* all words before this one are full */
     _Atomic uint64_t in_use[WORDS]; /* written under the mutex, read by the heater */
 } llamatch_pool_block_t;
 
@@ -277,7 +276,6 @@ static llamatch_pool_block_t *block_map(llamatch_pool_class_t *c)
     atomic_init(&block->next, NULL);
     block->prev = pool->last;
     block->used = 0;
-    block->hint = 0;
     for (size_t w = 0; w < WORDS; ++w) {
         atomic_init(&block->in_use[w], 0);
     }
@@ -455,16 +453,14 @@ llamatch_pool_class_t *llamatch_pool_class(llamatch_pool_t *pool, size_t node_by
 /* Mark the lowest free node of a block with room as used. */
 static uint32_t block_take(llamatch_pool_block_t *block)
 {
-    uint32_t w = block->hint;
+    uint32_t w = 0, bit;
     uint64_t word = word_of(block, w);
-    uint32_t bit;
 
     while (UINT64_MAX == word) {
         word = word_of(block, ++w);
     }
     bit = (uint32_t) __builtin_ctzll(~word);
     atomic_store_explicit(&block->in_use[w], word | UINT64_C(1) << bit, memory_order_relaxed);
-    block->hint = w;
     return w * WORD_BITS + bit;
 }
 
@@ -483,9 +479,6 @@ static void block_give_back(llamatch_pool_class_t *c, const void *node)
 
     atomic_store_explicit(&block->in_use[w], word_of(block, w) & ~(UINT64_C(1) << (i % WORD_BITS)),
                           memory_order_relaxed);
-    if (w < block->hint) {
-        block->hint = w;
-    }
     block_use(c, block, block->used - 1);
     if (0 == block->used) {
         c->pool->empty_bytes += c->block_bytes;
@@ -688,7 +681,7 @@ static bool bits_are_right(const llamatch_pool_block_t *block)
         uint64_t word = word_of(block, w);
         uint64_t valid = (w < num_words(c)) ? valid_bits(c, w) : 0;
 
-        if (0 != (word & ~valid) || (w < block->hint && word != valid)) {
+        if (0 != (word & ~valid)) {
             return false;
         }
         used += (uint32_t) __builtin_popcountll(word);

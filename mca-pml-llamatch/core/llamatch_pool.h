@@ -46,8 +46,7 @@
  *
  * Invariants (llamatch_pool_verify returns the number of the first broken one):
  *  I1 each block is aligned; next and prev of the list of all blocks mirror each other.
- *  I2 block->used is the number of bits in in_use; no bit at or beyond capacity is set, and all
- *     words of in_use before block->hint are full.
+ *  I2 block->used is the number of bits in in_use; no bit at or beyond capacity is set.
  *  I3 a block is in the list that its use says: of the empty ones, in a bin of its class, or, if it
  *     is full, in none; next and prev of these lists mirror each other.
  *  I4 the counts of the pool are the sums over all blocks; used_bytes without the nodes at hand.

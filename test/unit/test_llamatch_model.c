@@ -422,6 +422,7 @@ static void world_end(world_t *w)
 
 static void test_model(void **state)
 {
+    static const char *const names[LLAMATCH_NUM_KINDS] = {"auto", "lla", "hash", "list"};
     static world_t w;
     const llamatch_simd_path_t *paths;
     uint32_t variants = 36 * (uint32_t) llamatch_simd_paths(&paths);
@@ -455,7 +456,7 @@ static void test_model(void **state)
            num_moved);
     EACH_KIND(kind)
     {
-        printf(" %s %llu %llu", llamatch_kind_names[kind], (unsigned long long) num_indexed[kind],
+        printf(" %s %llu %llu", names[kind], (unsigned long long) num_indexed[kind],
                (unsigned long long) num_dropped[kind]);
     }
     printf("\n");
