@@ -26,7 +26,8 @@
 #include "osc_cached_helper_shape.h"
 #include "osc_cached_helper_window.h"
 
-enum { LOCAL_BYTES = 1 << 30 }; /* of one operation on our own memory: its length has 32 bits */
+/* of one operation on our own memory, during which the helper waits */
+enum { LOCAL_BYTES = 1 << 20 };
 
 /* A buffer of the program. */
 typedef struct {

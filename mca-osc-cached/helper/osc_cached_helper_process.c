@@ -168,6 +168,16 @@ const char *ompi_osc_cached_helper_start(void)
     return why;
 }
 
+bool ompi_osc_cached_helper_is_running(void)
+{
+    bool running;
+
+    (void) pthread_mutex_lock(&starting);
+    running = NULL != helper.ucx;
+    (void) pthread_mutex_unlock(&starting);
+    return running;
+}
+
 void ompi_osc_cached_helper_stop(void)
 {
     if (NULL == helper.ucx) {

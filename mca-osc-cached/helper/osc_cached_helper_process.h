@@ -26,6 +26,7 @@ BEGIN_C_DECLS
 
 /** Start it, if it does not run yet.  @return NULL, or why it cannot run, in words */
 const char *ompi_osc_cached_helper_start(void);
+bool ompi_osc_cached_helper_is_running(void);
 void ompi_osc_cached_helper_stop(void);
 
 /** Name of a process, the same for all. */

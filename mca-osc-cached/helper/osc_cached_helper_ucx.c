@@ -89,12 +89,6 @@ osc_cached_sending_t osc_cached_ucx_reply(osc_cached_ucx_t *ucx, uint64_t origin
     return OSC_CACHED_LOST;
 }
 
-unsigned long osc_cached_ucx_wakes(const osc_cached_ucx_t *ucx)
-{
-    (void) ucx;
-    return 0;
-}
-
 #else
 
 #include <dlfcn.h>
@@ -168,7 +162,6 @@ struct osc_cached_ucx {
     pthread_t thread;
     pthread_mutex_t lock; /* of serving, origins and the server */
     _Atomic bool stops;
-    _Atomic unsigned long wakes;
     osc_cached_map_t origins; /* endpoints back to them, by name; never closed before the end */
     endpoint_t *connected;
 };
@@ -299,18 +292,12 @@ static void *serve(void *arg)
         (void) pthread_mutex_unlock(&ucx->lock);
         if (sleeps) {
             (void) poll(fds, 2, -1);
-            atomic_fetch_add_explicit(&ucx->wakes, 1, memory_order_relaxed);
             if (0 != fds[1].revents) {
                 (void) !read(ucx->pipe[0], bytes, sizeof(bytes));
             }
         }
     }
     return NULL;
-}
-
-unsigned long osc_cached_ucx_wakes(const osc_cached_ucx_t *ucx)
-{
-    return atomic_load_explicit(&ucx->wakes, memory_order_relaxed);
 }
 
 /* --- The origin's side */

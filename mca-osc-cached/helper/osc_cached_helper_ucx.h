@@ -76,7 +76,4 @@ osc_cached_sending_t osc_cached_ucx_reply(osc_cached_ucx_t *ucx, uint64_t origin
                                           const osc_cached_reply_t *reply, const void *data,
                                           void *cookie);
 
-/** How often the thread was woken. */
-unsigned long osc_cached_ucx_wakes(const osc_cached_ucx_t *ucx);
-
 #endif /* OSC_CACHED_HELPER_UCX_H */

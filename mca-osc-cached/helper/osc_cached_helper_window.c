@@ -536,9 +536,6 @@ static void destroy(ompi_osc_cached_helper_t *helper)
         free(target);
     }
     osc_cached_map_fini(&helper->targets);
-    if (NULL != helper->comm) {
-        (void) ompi_comm_free(&helper->comm);
-    }
     free(helper->disp_units);
     OBJ_DESTRUCT(&helper->lock);
     free(helper);
@@ -556,13 +553,13 @@ static int helper_free(ompi_win_t *win)
     *link = helper->next;
     opal_mutex_unlock(&lock);
     flushed = ompi_osc_cached_helper_flush(NULL);
-    /* others may still have operations for us on their way, or give a lock back */
-    ret =
-        helper->comm->c_coll->coll_barrier(helper->comm, helper->comm->c_coll->coll_barrier_module);
-    ompi_osc_cached_helper_close(helper->id);
     *win->w_osc_module = helper->inner;
+    /* All processes wait for each other in there, and each has nothing on its way to another one
+     * when it comes: then nobody needs our memory, and no lock of the window. */
+    ret = win->w_osc_module->osc_free(win);
+    ompi_osc_cached_helper_close(helper->id);
     destroy(helper);
-    return first_error(win->w_osc_module->osc_free(win), first_error(ret, flushed));
+    return first_error(ret, flushed);
 }
 
 /* --- Creation */
@@ -705,7 +702,7 @@ static bool is_on_one_node(ompi_communicator_t *comm)
 }
 
 /* All processes want a helper, and have one. */
-static bool is_agreed(ompi_communicator_t *comm, opal_info_t *info, int flavor)
+static bool is_agreed(ompi_communicator_t *comm, opal_info_t *info, int flavor, bool memory)
 {
     bool fits = MPI_WIN_FLAVOR_CREATE == flavor || MPI_WIN_FLAVOR_ALLOCATE == flavor;
     bool automatic = OSC_CACHED_HELPER_AUTO == ompi_osc_cached_params.helper;
@@ -719,9 +716,10 @@ static bool is_agreed(ompi_communicator_t *comm, opal_info_t *info, int flavor)
             return false;
         }
     }
-    values[0] = fits && is_wanted(info, 0 != values[1]);
-    if (OMPI_SUCCESS != agree(comm, values, 1, MPI_MIN) || !values[0]) {
-        return false;
+    values[0] = fits && memory && is_wanted(info, 0 != values[1]);
+    values[1] = ompi_osc_cached_helper_is_running() && knows_all(comm);
+    if (OMPI_SUCCESS != agree(comm, values, 2, MPI_MIN) || !values[0] || values[1]) {
+        return values[0] && values[1];
     }
     why = ompi_osc_cached_helper_start();
     if (NULL != why) {
@@ -737,9 +735,8 @@ static bool is_agreed(ompi_communicator_t *comm, opal_info_t *info, int flavor)
 }
 
 /* The name of the window: that of its first process, and a number of it. */
-static bool find_name(ompi_osc_cached_helper_t *helper)
+static bool find_name(ompi_osc_cached_helper_t *helper, ompi_communicator_t *comm)
 {
-    ompi_communicator_t *comm = helper->comm;
     int number = (0 == helper->rank) ? (int) ompi_osc_cached_helper_number() : 0;
 
     helper->id.creator = ompi_osc_cached_helper_name(comm->c_local_group, 0);
@@ -760,12 +757,11 @@ void ompi_osc_cached_helper_attach(ompi_osc_cached_window_t *window, void **base
     bool opened = false;
     int good;
 
-    if (OSC_CACHED_HELPER_OFF == ompi_osc_cached_params.helper || !is_agreed(comm, info, flavor)) {
+    if (OSC_CACHED_HELPER_OFF == ompi_osc_cached_params.helper) {
         return;
     }
     helper = calloc(1, sizeof(*helper));
-    good = NULL != helper;
-    if (OMPI_SUCCESS != agree(comm, &good, 1, MPI_MIN) || !good) {
+    if (!is_agreed(comm, info, flavor, NULL != helper)) {
         free(helper);
         return;
     }
@@ -775,9 +771,9 @@ void ompi_osc_cached_helper_attach(ompi_osc_cached_window_t *window, void **base
     helper->threaded = window->threaded;
     OBJ_CONSTRUCT(&helper->lock, opal_mutex_t);
     osc_cached_map_init(&helper->targets, &osc_cached_alloc_default);
-    good = OMPI_SUCCESS == ompi_comm_dup(comm, &helper->comm) && find_name(helper)
+    good = find_name(helper, comm)
            && OMPI_SUCCESS
-                  == ompi_osc_cached_window_units(helper->comm, disp_unit, 0, &helper->disp_unit,
+                  == ompi_osc_cached_window_units(comm, disp_unit, 0, &helper->disp_unit,
                                                   &helper->disp_units, NULL)
            && (0 != helper->disp_unit || NULL != helper->disp_units);
     if (good) {

@@ -45,7 +45,6 @@ typedef struct {
 typedef struct ompi_osc_cached_helper_t {
     struct ompi_osc_cached_helper_t *next;
     ompi_win_t *win;
-    ompi_communicator_t *comm; /**< our own */
     osc_cached_window_id_t id;
     int rank;
     ompi_osc_cached_disp_unit_t disp_unit;   /**< bytes, of all targets, or 0: see disp_units */
