@@ -68,7 +68,7 @@ static osc_cached_access_t timed_get(struct core *core, uint64_t address, size_t
     ns[INSERT] = 0;
     if (NULL != entry) {
         osc_cached_cache_hit(cache, entry, bytes);
-        osc_cached_cache_copy(cache, entry, &to, bytes);
+        osc_cached_cache_copy(cache, entry, 0, &to, bytes);
     } else {
         size_t have;
 
