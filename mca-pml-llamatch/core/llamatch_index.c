@@ -28,7 +28,7 @@
 
 /* Node and index of an entry in one word: nodes are aligned to a line, so 6 bits are free. Nodes of
  * more than 64 entries have several entries with these bits; the sequence number decides, and the
- * live bit: a dense lane leaves copies of entries that it moved on (llamatch_lane.h). */
+ * live bit: a short lane leaves copies of entries that it moved on (llamatch_lane.h). */
 _Static_assert(LLAMATCH_LINE == 64, "the lower 6 bits of a node's address are used");
 
 static void *reference_to(llamatch_pos_t pos)
