@@ -913,7 +913,7 @@ __opal_attribute_noinline__ static bool is_shared_hit(ompi_osc_cached_window_t *
     peer = ompi_osc_cached_peer(window, a->target);
     if ((window->ways & OSC_CACHED_WAY_SHARED) && !osc_cached_is_nobody(peer)
         && ompi_osc_cached_has_access(window->ways, peer) && 0 == peer->profit.passed
-        && lane->hits < LANE_HITS) {
+        && lane->hits < LANE_HITS && !osc_cached_gate_round_ends(peer)) {
         begin = (0 == lane->hits % MEASURED) ? ompi_osc_cached_now() : 0;
         key.address =
             (uint64_t) a->target_disp * unit_of(window, a->target) + (uint64_t) target->true_lb;

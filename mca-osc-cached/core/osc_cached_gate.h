@@ -30,8 +30,8 @@
  * less than a microsecond, and whoever takes the lock closes it for the others once more.
  *
  * Invariants, while the gate is closed (osc_cached_gate_verify returns the number of the first
- * broken one):
- *  I1 no lane is taken. I2 nothing is left to collect.
+ * broken one; a lane may be taken for a moment, by one who goes away again):
+ *  I1 after a collection nothing is left to collect.
  */
 #ifndef OSC_CACHED_GATE_H
 #define OSC_CACHED_GATE_H
@@ -108,6 +108,12 @@ static inline osc_cached_lane_t *osc_cached_gate_enter(osc_cached_gate_t *gate)
     return (0 < number && osc_cached_gate_try(gate, &gate->lanes[number - 1]))
                ? &gate->lanes[number - 1]
                : osc_cached_gate_enter_slowly(gate);
+}
+
+/** Whether it is time for osc_cached_profit_decide, for which the lock is needed; in a lane. */
+static inline bool osc_cached_gate_round_ends(const osc_cached_peer_t *peer)
+{
+    return peer->profit.round <= __atomic_load_n(&peer->profit.looked, __ATOMIC_RELAXED);
 }
 
 /**
