@@ -27,7 +27,8 @@ void counters_init(void)
 {
     int n, provided;
 
-    OK(MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided));
+    /* MPI_THREAD_MULTIPLE here would make Open MPI, and so osc/cached, ready for several threads */
+    OK(MPI_T_init_thread(options.threads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided));
     OK(MPI_T_pvar_session_create(&session));
     OK(MPI_T_pvar_get_num(&n));
     for (int c = 0; c < COUNTERS; ++c) {
