@@ -116,12 +116,21 @@ static void let_progress(unsigned *spins)
 
 /* --- Life */
 
+/* Of this process. Not OMPI_PROC_MY_NAME: with it a component of 4.1 would not even load in 5.0,
+ * and could not step aside. */
+static uint64_t my_name(void)
+{
+    const opal_process_name_t *name = &opal_proc_local_get()->proc_name;
+
+    return (uint64_t) name->jobid << 32 | name->vpid;
+}
+
 static int make_server(void)
 {
     const ompi_osc_cached_numbers_t *numbers = &ompi_osc_cached_numbers;
     osc_cached_server_config_t config = {
         .alloc = &osc_cached_alloc_default,
-        .name = (uint64_t) OMPI_PROC_MY_NAME->jobid << 32 | OMPI_PROC_MY_NAME->vpid,
+        .name = my_name(),
         .memory = (uint64_t) numbers->helper_memory,
         .buffers = (uint32_t) numbers->helper_buffers,
         .chunk = (uint32_t) numbers->helper_chunk / 16 * 16,
@@ -141,8 +150,7 @@ const char *ompi_osc_cached_helper_start(void)
     osc_cached_ucx_handlers_t handlers = {
         .request = on_request, .sent = on_sent, .idle = on_idle, .reply = on_reply};
     osc_cached_client_config_t config = {.alloc = &osc_cached_alloc_default,
-                                         .name = (uint64_t) OMPI_PROC_MY_NAME->jobid << 32
-                                                 | OMPI_PROC_MY_NAME->vpid,
+                                         .name = my_name(),
                                          .reserve = reserve,
                                          .send = send_request};
     const char *why = NULL;
