@@ -395,41 +395,51 @@ static int choose_way(ompi_osc_cached_helper_t *helper, int rank, const buffer_t
     return ret;
 }
 
-static int put(const void *origin_addr, ompi_osc_cached_count_t origin_count,
-               struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
-               ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
-               ompi_win_t *win)
+/* A put or a get, by the way that was chosen. */
+static int move(osc_cached_wire_kind_t kind, void *origin_addr,
+                ompi_osc_cached_count_t origin_count, struct ompi_datatype_t *origin_dt, int target,
+                ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
+                struct ompi_datatype_t *target_dt, ompi_win_t *win)
 {
+    bool puts = OSC_CACHED_WIRE_PUT == kind;
     ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
-    ompi_osc_cached_helper_target_t *to = NULL;
-    buffer_t origin = {(void *) origin_addr, origin_count, origin_dt};
-    buffer_t blocks = {NULL, target_count, target_dt};
-    uint64_t count_blocks = 0;
+    ompi_osc_cached_helper_target_t *to = NULL, *passive;
+    buffer_t origin = {origin_addr, origin_count, origin_dt};
+    operation_t operation = {.request = {.kind = kind}, .target = {NULL, target_count, target_dt}};
+    uint64_t blocks = 0;
     osc_cached_way_t way;
-    int ret = choose_way(helper, target, &blocks, &to, &count_blocks, &way);
+    int ret = choose_way(helper, target, &operation.target, &to, &blocks, &way);
 
     if (OMPI_SUCCESS == ret && NULL != to && OSC_CACHED_ROUTE_HELPER == way) {
-        operation_t operation = {
-            .request = {.kind = OSC_CACHED_WIRE_PUT}, .origin = origin, .target = blocks};
-
-        count(win, bytes_of(&blocks));
-        ret = operate(helper, to, &operation, target_disp, OSC_CACHED_REPLACE, false);
+        *(puts ? &operation.origin : &operation.result) = origin;
+        count(win, bytes_of(&operation.target));
+        ret = operate(helper, to, &operation, target_disp,
+                      puts ? OSC_CACHED_REPLACE : OSC_CACHED_NO_OP, false);
     } else if (OMPI_SUCCESS == ret) {
-        ompi_osc_cached_helper_target_t *passive;
-
         ret = ompi_osc_cached_helper_inner_access(helper, target, &passive);
         if (OMPI_SUCCESS == ret) {
-            ret = helper->inner.osc_put(origin_addr, origin_count, origin_dt, target, target_disp,
-                                        target_count, target_dt, win);
+            ret = puts ? helper->inner.osc_put(origin_addr, origin_count, origin_dt, target,
+                                               target_disp, target_count, target_dt, win)
+                       : helper->inner.osc_get(origin_addr, origin_count, origin_dt, target,
+                                               target_disp, target_count, target_dt, win);
             if (NULL != passive) {
                 ompi_osc_cached_helper_inner_issued(helper, passive);
             }
         }
     }
     if (OMPI_SUCCESS == ret && NULL != to) {
-        ret = ompi_osc_cached_helper_routed(helper, to, way, count_blocks, bytes_of(&blocks));
+        ret = ompi_osc_cached_helper_routed(helper, to, way, blocks, bytes_of(&operation.target));
     }
     return ret;
+}
+
+static int put(const void *origin_addr, ompi_osc_cached_count_t origin_count,
+               struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
+               ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
+               ompi_win_t *win)
+{
+    return move(OSC_CACHED_WIRE_PUT, (void *) origin_addr, origin_count, origin_dt, target,
+                target_disp, target_count, target_dt, win);
 }
 
 static int rput(const void *origin_addr, ompi_osc_cached_count_t origin_count,
@@ -456,36 +466,8 @@ static int get(void *origin_addr, ompi_osc_cached_count_t origin_count,
                ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
                ompi_win_t *win)
 {
-    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
-    ompi_osc_cached_helper_target_t *to = NULL;
-    buffer_t blocks = {NULL, target_count, target_dt};
-    uint64_t count_blocks = 0;
-    osc_cached_way_t way;
-    int ret = choose_way(helper, target, &blocks, &to, &count_blocks, &way);
-
-    if (OMPI_SUCCESS == ret && NULL != to && OSC_CACHED_ROUTE_HELPER == way) {
-        operation_t operation = {.request = {.kind = OSC_CACHED_WIRE_GET},
-                                 .result = {origin_addr, origin_count, origin_dt},
-                                 .target = blocks};
-
-        count(win, bytes_of(&blocks));
-        ret = operate(helper, to, &operation, target_disp, OSC_CACHED_NO_OP, false);
-    } else if (OMPI_SUCCESS == ret) {
-        ompi_osc_cached_helper_target_t *passive;
-
-        ret = ompi_osc_cached_helper_inner_access(helper, target, &passive);
-        if (OMPI_SUCCESS == ret) {
-            ret = helper->inner.osc_get(origin_addr, origin_count, origin_dt, target, target_disp,
-                                        target_count, target_dt, win);
-            if (NULL != passive) {
-                ompi_osc_cached_helper_inner_issued(helper, passive);
-            }
-        }
-    }
-    if (OMPI_SUCCESS == ret && NULL != to) {
-        ret = ompi_osc_cached_helper_routed(helper, to, way, count_blocks, bytes_of(&blocks));
-    }
-    return ret;
+    return move(OSC_CACHED_WIRE_GET, origin_addr, origin_count, origin_dt, target, target_disp,
+                target_count, target_dt, win);
 }
 
 static int rget(void *origin_addr, ompi_osc_cached_count_t origin_count,
