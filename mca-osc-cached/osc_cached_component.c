@@ -277,7 +277,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     ompi_osc_base_component_t *inner;
     ompi_osc_cached_window_t *window;
     osc_cached_config_t config;
-    bool wraps, cached, traced;
+    bool wraps, cached, traced, helps;
     ompi_osc_cached_disp_unit_t unit = 0, *units = NULL;
     uint64_t reach = 0;
     int ret;
@@ -302,12 +302,13 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     }
     /* for the trace's name the rank must be known, which it is not in component_init */
     traced = ompi_osc_cached_trace_init();
-    if (cached) {
-        (void) ompi_osc_cached_window_units(comm, disp_unit, size, &unit, &units, &reach);
-    }
     window = ompi_osc_cached_window_create(win, inner->osc_version.mca_component_name, traced,
                                            ompi_osc_cached_has_devices
                                                || 0 < ompi_osc_cached_numbers.verify);
+    helps = NULL != window && OSC_CACHED_HELPER_OFF != ompi_osc_cached_params.helper;
+    if (cached) {
+        (void) ompi_osc_cached_window_units(comm, disp_unit, size, &unit, &units, &reach, &helps);
+    }
     if (NULL == window) {
         /* rule A11: without memory the window works, just without us */
         ompi_osc_cached_conceal(win, NULL);
@@ -320,7 +321,9 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     if (MPI_WIN_FLAVOR_CREATE != flavor && MPI_WIN_FLAVOR_DYNAMIC != flavor && 0 < size) {
         ompi_osc_cached_expose(win, *base, size); /* nobody had it before */
     }
-    ompi_osc_cached_helper_attach(window, base, size, disp_unit, comm, info, flavor);
+    if (helps) {
+        ompi_osc_cached_helper_attach(window, base, size, disp_unit, comm, info, flavor);
+    }
     ompi_osc_cached_forward_install(window);
     if (MPI_WIN_FLAVOR_SHARED == flavor) {
         expose_shared(window);

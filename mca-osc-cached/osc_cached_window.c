@@ -66,17 +66,22 @@ ompi_osc_cached_window_t *ompi_osc_cached_window_create(ompi_win_t *win, const c
 
 int ompi_osc_cached_window_units(ompi_communicator_t *comm, ompi_osc_cached_disp_unit_t disp_unit,
                                  size_t size, ompi_osc_cached_disp_unit_t *unit,
-                                 ompi_osc_cached_disp_unit_t **units, uint64_t *reach)
+                                 ompi_osc_cached_disp_unit_t **units, uint64_t *reach, bool *helps)
 {
     /* who has no memory is no target */
-    int64_t mine[3] = {disp_unit, -disp_unit, (0 < size) ? (int64_t) size : INT64_MAX}, least[3];
+    int64_t mine[] = {disp_unit, -disp_unit, (0 < size) ? (int64_t) size : INT64_MAX,
+                      NULL != helps && *helps};
+    int64_t least[4] = {0};
     ompi_osc_cached_disp_unit_t *all;
     int ret;
 
     *unit = 0;
     *units = NULL;
-    ret = comm->c_coll->coll_allreduce(mine, least, 3, MPI_INT64_T, MPI_MIN, comm,
+    ret = comm->c_coll->coll_allreduce(mine, least, 4, MPI_INT64_T, MPI_MIN, comm,
                                        comm->c_coll->coll_allreduce_module);
+    if (NULL != helps) {
+        *helps = OMPI_SUCCESS == ret && 0 != least[3];
+    }
     if (NULL != reach) {
         *reach = (OMPI_SUCCESS == ret && INT64_MAX != least[2]) ? (uint64_t) least[2] : 0;
     }

@@ -18,8 +18,8 @@
 BEGIN_C_DECLS
 
 /**
- * Give a new window a helper, if that is wanted and possible on all its processes.  Collective,
- * unless osc_cached_helper is off.  To be called before ompi_osc_cached_forward_install.
+ * Give a new window a helper, if that is wanted and possible on all its processes.  Collective: on
+ * none of them osc_cached_helper is off.  To be called before ompi_osc_cached_forward_install.
  *
  * @param base  the memory of the window; NULL: that comes later
  */

@@ -757,9 +757,6 @@ void ompi_osc_cached_helper_attach(ompi_osc_cached_window_t *window, void **base
     bool opened = false;
     int good;
 
-    if (OSC_CACHED_HELPER_OFF == ompi_osc_cached_params.helper) {
-        return;
-    }
     helper = calloc(1, sizeof(*helper));
     if (!is_agreed(comm, info, flavor, NULL != helper)) {
         free(helper);
@@ -774,7 +771,7 @@ void ompi_osc_cached_helper_attach(ompi_osc_cached_window_t *window, void **base
     good = find_name(helper, comm)
            && OMPI_SUCCESS
                   == ompi_osc_cached_window_units(comm, disp_unit, 0, &helper->disp_unit,
-                                                  &helper->disp_units, NULL)
+                                                  &helper->disp_units, NULL, NULL)
            && (0 != helper->disp_unit || NULL != helper->disp_units);
     if (good) {
         opened =
