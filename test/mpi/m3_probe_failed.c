@@ -1,11 +1,12 @@
 /* M3: probes of a process that has failed end with an error, and find what it had sent.
- * test: for=pml ranks=3 transport=shm,tcp limit=60 mpirun-5.0="--with-ft ulfm"
+ * test: for=pml ranks=3 transport=shm,tcp limit=60 mpirun-5.0="--with-ft ulfm" allow="Epoll MOD|send_msg: write failed"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * Rank 1 sends a message and dies; rank 0 looks for another one. Rank 2 lives, and sends when it is
- * asked.
+ * asked. libevent and PMIx say in one run of fifty that the connections of the dead process are gone, with
+ * ob1, too.
  */
 #include "test.h"
 
