@@ -159,7 +159,10 @@ static int component_register(void)
         return is_asked_for() ? OMPI_SUCCESS : OMPI_ERR_NOT_AVAILABLE;
     }
     ret = ompi_osc_cached_params_register(component, is_asked_for());
-    return (OMPI_SUCCESS == ret) ? ompi_osc_cached_pvar_register(component) : ret;
+    if (OMPI_SUCCESS == ret) {
+        ret = ompi_osc_cached_pvar_register(component);
+    }
+    return (OMPI_SUCCESS == ret) ? ompi_osc_cached_helper_register(component) : ret;
 }
 
 static int component_open(void)

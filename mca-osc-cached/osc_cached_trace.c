@@ -2,7 +2,8 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * osc_cached_trace: one line per get, in a file per process, for bench/plot and for programs.
+ * osc_cached_trace: one line per get, and per operation of a window with a helper, in a file per
+ * process, for bench/plot and for programs.
  */
 
 #include "ompi_config.h"
@@ -50,6 +51,18 @@ void ompi_osc_cached_trace_get(const ompi_osc_cached_window_t *window, int targe
     if (NULL != file) {
         fprintf(file, "%" PRIu64 " %d %d %" PRIu64 " %zu %s\n", ompi_osc_cached_now() - start,
                 window->number, target, address, bytes, outcome);
+    }
+    opal_mutex_unlock(&lock);
+}
+
+void ompi_osc_cached_trace_route(const ompi_osc_cached_window_t *window, const char *route,
+                                 const char *operation, int target, uint64_t address,
+                                 uint64_t bytes)
+{
+    opal_mutex_lock(&lock);
+    if (NULL != file) {
+        fprintf(file, "#%s %s %" PRIu64 " %d %d %" PRIu64 " %" PRIu64 "\n", route, operation,
+                ompi_osc_cached_now() - start, window->number, target, address, bytes);
     }
     opal_mutex_unlock(&lock);
 }

@@ -18,7 +18,9 @@ rows()
         'OSC_CACHED_NUMBER(name, unit, standard, least, most, level, scope, help)=unit @ name @ standard @ least @ most @ help' \
         'OSC_CACHED_INFO(key, function, values, help)=info @ key @ values @ help' \
         'OSC_CACHED_STAT(name, help)=counter @ name @ help' \
-        'OSC_CACHED_LEVEL(name, help)=size @ name @ help'
+        'OSC_CACHED_LEVEL(name, help)=size @ name @ help' \
+        'OSC_CACHED_HELPER_STAT(name, value, help)=counter @ name @ help' \
+        'OSC_CACHED_HELPER_LEVEL(name, value, help)=size @ name @ help'
 }
 
 # names ARRAY: the names that users may write, from the array of them in the C code.
@@ -80,6 +82,11 @@ table_counters()
     done <<<"$1"
 }
 
+table_helper_counters()
+{
+    table_counters "$1"
+}
+
 # table NAME
 table()
 {
@@ -89,6 +96,7 @@ table()
     parameters) def=osc_cached_params.def ;;
     info_keys) def=osc_cached_info.def ;;
     counters) def=core/osc_cached_stats.def ;;
+    helper_counters) def=helper/osc_cached_helper_stats.def ;;
     *) fail "$page: there is no table $1" ;;
     esac
     data=$(rows $def) || fail "cannot read $def with ${CC:-cc}"

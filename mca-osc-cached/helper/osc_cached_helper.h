@@ -17,6 +17,9 @@
 
 BEGIN_C_DECLS
 
+/** Register one performance variable per counter of the helper of this process. */
+int ompi_osc_cached_helper_register(const mca_base_component_t *component);
+
 /**
  * Give a new window a helper, if that is wanted and possible on all its processes.  Collective: on
  * none of them osc_cached_helper is off.  To be called before ompi_osc_cached_forward_install.

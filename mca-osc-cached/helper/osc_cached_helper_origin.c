@@ -22,6 +22,7 @@
 #include "ompi/datatype/ompi_datatype.h"
 #include "ompi/request/request.h"
 
+#include "osc_cached_trace.h"
 #include "osc_cached_type.h"
 #include "osc_cached_helper_shape.h"
 #include "osc_cached_helper_window.h"
@@ -273,6 +274,24 @@ static ompi_osc_cached_disp_unit_t unit_of(const ompi_osc_cached_helper_t *helpe
     return (NULL != helper->disp_units) ? helper->disp_units[rank] : helper->disp_unit;
 }
 
+/* The trace names the route of each operation. */
+static void trace(const ompi_osc_cached_helper_t *helper, osc_cached_way_t way, unsigned kind,
+                  int rank, ptrdiff_t disp, uint64_t bytes)
+{
+    static const char *const names[] = {[OSC_CACHED_WIRE_GET] = "get",
+                                        [OSC_CACHED_WIRE_PUT] = "put",
+                                        [OSC_CACHED_WIRE_ACC] = "accumulate",
+                                        [OSC_CACHED_WIRE_FETCH] = "fetch",
+                                        [OSC_CACHED_WIRE_CAS] = "swap"};
+    const ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(helper->win);
+
+    if (OPAL_UNLIKELY(window->traced)) {
+        ompi_osc_cached_trace_route(window, OSC_CACHED_ROUTE_HELPER == way ? "helper" : "inner",
+                                    names[kind], rank,
+                                    (uint64_t) disp * (uint64_t) unit_of(helper, rank), bytes);
+    }
+}
+
 /* Do an operation at a target to which there is an epoch.
  * @param number  osc_cached_operation_t, or -1
  * @param waits   for the result */
@@ -287,6 +306,7 @@ static int operate(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_targ
     uint32_t waiting = 1;
     char *packed = NULL;
 
+    trace(helper, OSC_CACHED_ROUTE_HELPER, request->kind, target->rank, disp, total);
     if (0 == total) {
         return OMPI_SUCCESS;
     }
@@ -416,6 +436,8 @@ static int move(osc_cached_wire_kind_t kind, void *origin_addr,
         ret = operate(helper, to, &operation, target_disp,
                       puts ? OSC_CACHED_REPLACE : OSC_CACHED_NO_OP, false);
     } else if (OMPI_SUCCESS == ret) {
+        trace(helper, OSC_CACHED_ROUTE_INNER, kind, target, target_disp,
+              bytes_of(&operation.target));
         ret = ompi_osc_cached_helper_inner_access(helper, target, &passive);
         if (OMPI_SUCCESS == ret) {
             ret = puts ? helper->inner.osc_put(origin_addr, origin_count, origin_dt, target,
@@ -451,6 +473,8 @@ static int rput(const void *origin_addr, ompi_osc_cached_count_t origin_count,
     ompi_osc_cached_helper_target_t *to;
     int ret = ompi_osc_cached_helper_inner_access(helper, target, &to);
 
+    trace(helper, OSC_CACHED_ROUTE_INNER, OSC_CACHED_WIRE_PUT, target, target_disp,
+          (uint64_t) target_dt->super.size * (uint64_t) target_count);
     if (OMPI_SUCCESS == ret) {
         ret = helper->inner.osc_rput(origin_addr, origin_count, origin_dt, target, target_disp,
                                      target_count, target_dt, win, request);
@@ -479,6 +503,8 @@ static int rget(void *origin_addr, ompi_osc_cached_count_t origin_count,
     ompi_osc_cached_helper_target_t *to;
     int ret = ompi_osc_cached_helper_inner_access(helper, target, &to);
 
+    trace(helper, OSC_CACHED_ROUTE_INNER, OSC_CACHED_WIRE_GET, target, target_disp,
+          (uint64_t) target_dt->super.size * (uint64_t) target_count);
     if (OMPI_SUCCESS == ret) {
         ret = helper->inner.osc_rget(origin_addr, origin_count, origin_dt, target, target_disp,
                                      target_count, target_dt, win, request);
@@ -622,6 +648,7 @@ static int compare_and_swap(const void *origin_addr, const void *compare_addr, v
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     count(win, bytes);
+    trace(helper, OSC_CACHED_ROUTE_HELPER, OSC_CACHED_WIRE_CAS, target, target_disp, bytes);
     ret = do_or_send(helper, to, &operation, operation.request, NULL, 0, bytes);
     release(operation.to);
     return ret;

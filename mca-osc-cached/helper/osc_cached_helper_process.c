@@ -201,6 +201,30 @@ void ompi_osc_cached_helper_stop(void)
     osc_cached_map_fini(&helper.addresses);
 }
 
+void ompi_osc_cached_helper_counts(unsigned long *counts)
+{
+    osc_cached_server_counts_t server = {0};
+    osc_cached_client_counts_t client = {0};
+    osc_cached_ucx_counts_t thread = {0};
+    uint64_t used = 0;
+
+    (void) pthread_mutex_lock(&starting);
+    if (NULL != helper.ucx) {
+        osc_cached_ucx_lock(helper.ucx);
+        server = *osc_cached_server_counts(helper.server);
+        used = osc_cached_server_used(helper.server);
+        thread = osc_cached_ucx_counts(helper.ucx);
+        osc_cached_ucx_unlock(helper.ucx, false);
+        lock();
+        client = helper.client.counts;
+        unlock();
+    }
+    (void) pthread_mutex_unlock(&starting);
+#define OSC_CACHED_HELPER_STAT(name, value, help) *counts++ = (unsigned long) (value);
+#define OSC_CACHED_HELPER_LEVEL(name, value, help) *counts++ = (unsigned long) (value);
+#include "osc_cached_helper_stats.def"
+}
+
 const void *ompi_osc_cached_helper_address(size_t *bytes)
 {
     return osc_cached_ucx_address(helper.ucx, bytes);

@@ -29,6 +29,12 @@ const char *ompi_osc_cached_helper_start(void);
 bool ompi_osc_cached_helper_is_running(void);
 void ompi_osc_cached_helper_stop(void);
 
+/** Counters of the helper of this process (osc_cached_helper_stats.def), in the order of that file:
+ * all 0 where it does not run. */
+void ompi_osc_cached_helper_counts(unsigned long *counts);
+/** Print those that are not 0 on stderr. */
+void ompi_osc_cached_helper_print(void);
+
 /** Name of a process, the same for all. */
 static inline uint64_t ompi_osc_cached_helper_name(ompi_group_t *group, int rank)
 {

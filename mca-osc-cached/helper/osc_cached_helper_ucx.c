@@ -38,6 +38,12 @@ const void *osc_cached_ucx_address(const osc_cached_ucx_t *ucx, size_t *bytes)
     return NULL;
 }
 
+osc_cached_ucx_counts_t osc_cached_ucx_counts(const osc_cached_ucx_t *ucx)
+{
+    (void) ucx;
+    return (osc_cached_ucx_counts_t){0};
+}
+
 void osc_cached_ucx_lock(osc_cached_ucx_t *ucx)
 {
     (void) ucx;
@@ -100,6 +106,7 @@ osc_cached_sending_t osc_cached_ucx_reply(osc_cached_ucx_t *ucx, uint64_t origin
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* The functions of UCX that we use. */
@@ -162,6 +169,7 @@ struct osc_cached_ucx {
     pthread_t thread;
     pthread_mutex_t lock; /* of serving, origins and the server */
     _Atomic bool stops;
+    uint64_t wakeups;
     osc_cached_map_t origins; /* endpoints back to them, by name; never closed before the end */
     endpoint_t *connected;
 };
@@ -280,10 +288,11 @@ static void *serve(void *arg)
     struct pollfd fds[2] = {{.fd = ucx->event_fd, .events = POLLIN},
                             {.fd = ucx->pipe[0], .events = POLLIN}};
     char bytes[64];
-    bool sleeps;
+    bool sleeps = false;
 
     while (!atomic_load_explicit(&ucx->stops, memory_order_acquire)) {
         (void) pthread_mutex_lock(&ucx->lock);
+        ucx->wakeups += sleeps;
         /* not for ever: another thread may want the lock */
         for (int i = 0; i < 64 && 0 != ucp.worker_progress(ucx->serving); ++i) {
         }
@@ -298,6 +307,18 @@ static void *serve(void *arg)
         }
     }
     return NULL;
+}
+
+osc_cached_ucx_counts_t osc_cached_ucx_counts(const osc_cached_ucx_t *ucx)
+{
+    osc_cached_ucx_counts_t counts = {.wakeups = ucx->wakeups};
+    clockid_t clock;
+    struct timespec time;
+
+    if (0 == pthread_getcpuclockid(ucx->thread, &clock) && 0 == clock_gettime(clock, &time)) {
+        counts.cpu_ns = (uint64_t) time.tv_sec * 1000000000 + (uint64_t) time.tv_nsec;
+    }
+    return counts;
 }
 
 /* --- The origin's side */

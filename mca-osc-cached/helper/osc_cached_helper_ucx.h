@@ -55,6 +55,15 @@ void osc_cached_ucx_stop(osc_cached_ucx_t *ucx);
 /** Address of the thread's worker. */
 const void *osc_cached_ucx_address(const osc_cached_ucx_t *ucx, size_t *bytes);
 
+/** What the thread has done so far. */
+typedef struct {
+    uint64_t wakeups; /**< how often it slept */
+    uint64_t cpu_ns;  /**< processor time */
+} osc_cached_ucx_counts_t;
+
+/** The lock is held. */
+osc_cached_ucx_counts_t osc_cached_ucx_counts(const osc_cached_ucx_t *ucx);
+
 /** The lock of the thread's worker, and of the server behind it. */
 void osc_cached_ucx_lock(osc_cached_ucx_t *ucx);
 /** @param sent  replies were sent under it: the thread has to look after them */

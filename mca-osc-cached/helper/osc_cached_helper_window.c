@@ -797,6 +797,9 @@ void ompi_osc_cached_helper_attach(ompi_osc_cached_window_t *window, void **base
 
 void ompi_osc_cached_helper_finalize(void)
 {
+    if (ompi_osc_cached_params.helper_stats && ompi_osc_cached_helper_is_running()) {
+        ompi_osc_cached_helper_print();
+    }
     ompi_osc_cached_helper_stop();
     ompi_osc_cached_shape_finalize();
 }

@@ -291,7 +291,8 @@ osc_cached_push_t osc_cached_client_push(osc_cached_client_t *client, osc_cached
         pushed = step(client, remote, call);
     }
     if (OSC_CACHED_PUSH_WAIT == pushed) {
-        ++client->counts.waits;
+        client->counts.waits += !call->waited;
+        call->waited = true;
         return pushed;
     }
     call->pushing = false;

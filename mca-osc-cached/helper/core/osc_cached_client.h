@@ -79,6 +79,7 @@ typedef struct osc_cached_call {
     bool begun;        /**< something was sent */
     bool complete;     /**< all was sent */
     bool pushing;      /**< counted in the remote's pushing */
+    bool waited;       /**< counted in the client's waits */
     osc_cached_refused_t refused;
 } osc_cached_call_t;
 
@@ -101,7 +102,7 @@ typedef struct osc_cached_client_config {
 
 typedef struct osc_cached_client_counts {
     uint64_t requests;  /**< sent */
-    uint64_t waits;     /**< pushes that found no session or no credit */
+    uint64_t waits;     /**< calls that waited for a session or for credit */
     uint64_t malformed; /**< replies that are none, or of nobody */
 } osc_cached_client_counts_t;
 

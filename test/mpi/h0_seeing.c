@@ -1,0 +1,156 @@
+/* What a user sees of helpers: a summary per process on stderr, performance variables, and the
+ * route of each operation in the trace.
+ * test: for=osc-cached needs=cache ranks=2 transport=shm,tcp limit=60 mca="osc_cached_helper=on"
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _GNU_SOURCE
+#include "counters.h"
+
+#include <unistd.h>
+
+enum { SUMS = 40, BLOCKS = 600, BIG = 100000 };
+
+static char folder[] = "/tmp/olhelper.XXXXXX";
+
+/* Lines of a file of ours that contain a text; NULL: print all of it. */
+static int lines_with(const char *name, const char *text)
+{
+    char path[256], line[1024];
+    int found = 0;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    file = fopen(path, "r");
+    while (NULL != file && NULL != fgets(line, sizeof(line), file)) {
+        if (NULL == text) {
+            fputs(line, stdout);
+        } else {
+            found += NULL != strstr(line, text);
+        }
+    }
+    if (NULL != file) {
+        fclose(file);
+    }
+    return found;
+}
+
+static int wrong(const char *file, const char *text, int least, int most)
+{
+    int found = lines_with(file, text);
+
+    if (found < least || most < found) {
+        printf("rank %d: %d lines of %s with \"%s\", wanted %d to %d\n", test_rank, found, file,
+               text, least, most);
+        return 1;
+    }
+    return 0;
+}
+
+static void use(MPI_Win win, long *buffer)
+{
+    int other = 1 - test_rank;
+    MPI_Datatype strided;
+    long one = 1, old, zero = 0;
+
+    OK(MPI_Type_vector(BLOCKS, 1, 2, MPI_LONG, &strided));
+    OK(MPI_Type_commit(&strided));
+    OK(MPI_Win_lock(MPI_LOCK_SHARED, other, 0, win));
+    for (int i = 0; i < SUMS; ++i) {
+        OK(MPI_Accumulate(&one, 1, MPI_LONG, other, 0, 1, MPI_LONG, MPI_SUM, win));
+    }
+    OK(MPI_Fetch_and_op(&one, &old, MPI_LONG, other, 1, MPI_SUM, win));
+    OK(MPI_Compare_and_swap(&one, &zero, &old, MPI_LONG, other, 2, win));
+    /* more than the buffers of a session: announced, and given spares */
+    OK(MPI_Accumulate(buffer, BIG, MPI_LONG, other, 8, BIG, MPI_LONG, MPI_SUM, win));
+    OK(MPI_Win_flush(other, win));
+    OK(MPI_Put(&one, 1, MPI_LONG, other, 4, 1, MPI_LONG, win));
+    OK(MPI_Get(&old, 1, MPI_LONG, other, 5, 1, MPI_LONG, win));
+    for (int i = 0; i < 20; ++i) { /* by one way or by the other */
+        OK(MPI_Get(buffer, BLOCKS, MPI_LONG, other, 8, 1, strided, win));
+        OK(MPI_Win_flush(other, win));
+    }
+    OK(MPI_Win_unlock(other, win));
+    OK(MPI_Type_free(&strided));
+}
+
+int main(int argc, char **argv)
+{
+    char path[256], trace[32];
+    long *base, *buffer = calloc(BIG, sizeof(long));
+    struct counters c;
+    int bad = 0;
+    MPI_Win win;
+
+    /* before MPI_Init: stderr goes to a file, the trace to another */
+    if (NULL == mkdtemp(folder)) {
+        return 1;
+    }
+    snprintf(path, sizeof(path), "%s/stderr", folder);
+    if (NULL == freopen(path, "w", stderr)) {
+        return 1;
+    }
+    snprintf(path, sizeof(path), "%s/trace", folder);
+    setenv("OMPI_MCA_osc_cached_trace", path, 1);
+    setenv("OMPI_MCA_osc_cached_helper_stats", "1", 1);
+
+    test_init(&argc, &argv);
+    counters_open_all(&c, "osc_cached_", MPI_T_BIND_NO_OBJECT, NULL);
+    COUNTS(&c, "helper_sessions", 0, "before the first window");
+    win = test_win_make(NULL, (BIG + 8) * sizeof(long), sizeof(long), &base);
+    memset(base, 0, 8 * sizeof(long));
+    test_barrier();
+    use(win, buffer);
+    test_barrier();
+    COUNTS(&c, "helper_sessions", 1, "of the other process");
+    COUNTS(&c, "helper_fetch_requests", 1, "");
+    COUNTS(&c, "helper_swap_requests", 1, "");
+    COUNTS(&c, "helper_lock_requests", 1, "");
+    COUNTS(&c, "helper_refused", 0, "");
+    COUNTS(&c, "helper_malformed", 0, "");
+    CHECK(SUMS + BIG * sizeof(long) / 32000 <= counter(&c, "helper_accumulate_requests"),
+          "%lu requests for accumulates", counter(&c, "helper_accumulate_requests"));
+    CHECK((SUMS + BIG + 2) * sizeof(long) <= counter(&c, "helper_bytes_moved"), "%lu bytes",
+          counter(&c, "helper_bytes_moved"));
+    CHECK(SUMS < counter(&c, "helper_requests"), "%lu requests", counter(&c, "helper_requests"));
+    for (int i = 0; i < 5; ++i) {
+        static const char *const some[] = {"helper_acks", "helper_grants", "helper_wakeups",
+                                           "helper_cpu_ns", "helper_waits"};
+
+        CHECK(0 < counter(&c, some[i]), "%s is 0", some[i]);
+    }
+    CHECK(counter(&c, "helper_memory_used") <= counter(&c, "helper_memory_most"), "%lu bytes used",
+          counter(&c, "helper_memory_used"));
+    CHECK(counter(&c, "helper_memory_most") <= 64 << 20, "%lu bytes used",
+          counter(&c, "helper_memory_most"));
+    OK(MPI_Win_free(&win));
+    COUNTS(&c, "helper_unlock_requests", 1, "MPI_Win_unlock does not wait for it");
+    counters_close(&c);
+    bad = test_done();
+    fflush(stderr);
+
+    snprintf(trace, sizeof(trace), "trace.%d", test_rank);
+    bad |= wrong("stderr",
+                 0 == test_rank ? "osc/cached: helper of rank 0" : "osc/cached: helper of rank 1",
+                 1, 1);
+    bad |= wrong("stderr", "helper_swap_requests", 1, 1);
+    bad |= wrong("stderr", "helper_cpu_ns", 1, 1);
+    bad |= wrong(trace, "#helper accumulate ", SUMS + 1, SUMS + 1);
+    bad |= wrong(trace, "#helper fetch ", 1, 1);
+    bad |= wrong(trace, "#helper swap ", 1, 1);
+    bad |= wrong(trace, "#inner put ", 1, 1);
+    bad |= wrong(trace, " 40 8 bypassed", 1, 1);
+    bad |= wrong(trace, " get ", 21, 21);
+    bad |= wrong(trace, "#helper get ", 1, 20);
+    if (bad) {
+        (void) lines_with("stderr", NULL);
+    }
+    snprintf(path, sizeof(path), "%s/stderr", folder);
+    unlink(path);
+    snprintf(path, sizeof(path), "%s/%s", folder, trace);
+    unlink(path);
+    rmdir(folder);
+    free(buffer);
+    return bad;
+}
