@@ -509,6 +509,8 @@ static void call_write(struct actor *a, const struct write *w, struct record *r,
     MPI_Op op = plan_ops[w->op];
     MPI_Request *request = r->request >= 0 ? &a->request[r->request] : NULL;
     uint8_t *from = real_of(a, r) + w->origin->before, *to = NULL != res ? real_of(a, res) : NULL;
+    MPI_Datatype origin = w->origin->type, result = layout_basic(w->there->base)->type;
+    int results = w->there->items * w->count;
 
     switch (w->kind) {
     case PUT:
@@ -520,19 +522,20 @@ static void call_write(struct actor *a, const struct write *w, struct record *r,
                     win->win, request));
         break;
     case ACC:
-        OK(MPI_Accumulate(from, w->count, type, w->target, disp, w->count, type, op, win->win));
+        OK(MPI_Accumulate(from, w->origin_count, origin, w->target, disp, w->count, type, op,
+                          win->win));
         break;
     case RACC:
-        OK(MPI_Raccumulate(from, w->count, type, w->target, disp, w->count, type, op, win->win,
-                           request));
+        OK(MPI_Raccumulate(from, w->origin_count, origin, w->target, disp, w->count, type, op,
+                           win->win, request));
         break;
     case GET_ACC:
-        OK(MPI_Get_accumulate(from, w->count, type, to, w->count, type, w->target, disp, w->count,
-                              type, op, win->win));
+        OK(MPI_Get_accumulate(from, w->origin_count, origin, to, results, result, w->target, disp,
+                              w->count, type, op, win->win));
         break;
     case RGET_ACC:
-        OK(MPI_Rget_accumulate(from, w->count, type, to, w->count, type, w->target, disp, w->count,
-                               type, op, win->win, request));
+        OK(MPI_Rget_accumulate(from, w->origin_count, origin, to, results, result, w->target, disp,
+                               w->count, type, op, win->win, request));
         break;
     case FETCH_OP:
         OK(MPI_Fetch_and_op(from, to, type, w->target, disp, op, win->win));

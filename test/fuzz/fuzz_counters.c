@@ -10,10 +10,13 @@
 #define PREFIX "osc_cached_"
 
 /* The first OUTCOMES are what a get can end as, then the gets themselves. */
-static const char *const names[] = {
-    "hits",    "partial_hits",  "joins",        "direct",        "conflicting",  "capacity",
-    "failing", "bypassed",      "declined",     "gets",          "rgets",        "evictions",
-    "resizes", "invalidations", "bytes_served", "bytes_fetched", "block_fetches"};
+static const char *const names[] = {"hits",          "partial_hits",  "joins",
+                                    "direct",        "conflicting",   "capacity",
+                                    "failing",       "bypassed",      "declined",
+                                    "gets",          "rgets",         "evictions",
+                                    "resizes",       "invalidations", "bytes_served",
+                                    "bytes_fetched", "block_fetches", "helper_operations",
+                                    "helper_locks",  "helper_served"};
 enum { COUNTERS = sizeof(names) / sizeof(names[0]), OUTCOMES = 9, GETS = 9, RGETS = 10 };
 
 static MPI_T_pvar_session session;

@@ -206,6 +206,12 @@ static bool choose_shape(rng_t *rng, struct write *w, size_t low, size_t high)
         base = BASE_INT + (int) rng_below(rng, 2);
         w->origin = w->there = layout_basic(base);
         w->count = FETCH_OP == w->kind || SWAP == w->kind ? 1 : 1 + (int) rng_below(rng, 8);
+        if (options.strided && w->kind < FETCH_OP && rng_chance(rng, 40)) {
+            w->there = layout_any(rng, base, false);
+            w->count = (int) rng_below(rng, 4);
+            w->origin = rng_chance(rng, 40) ? layout_pick(rng, base, w->there->items * w->count)
+                                            : layout_basic(base);
+        }
         w->op = (int) rng_below(rng, GET_ACC == w->kind || FETCH_OP == w->kind ? OPS : OP_NO_OP);
     } else if (STORE == w->kind || GET_HERE == w->kind) {
         w->origin = w->there = layout_basic(BASE_BYTE);
@@ -429,23 +435,25 @@ static uint64_t combined(int op, uint64_t old, uint64_t with)
 
 void plan_apply(const struct write *w, uint8_t *fetched)
 {
-    uint8_t packed[4096 + 8], *now = windows[w->window].part[w->target].now + w->at;
+    uint8_t packed[4096 + 8], before[4096], *now = windows[w->window].part[w->target].now + w->at;
     size_t one = base_bytes[w->there->base];
 
     plan_data(w, packed);
+    layout_pack(w->there, w->count, now, before);
     if (NULL != fetched) {
-        memcpy(fetched, now, layout_bytes(w->there, w->count));
+        memcpy(fetched, before, layout_bytes(w->there, w->count));
     }
     if (w->kind < ACC) {
         layout_unpack(w->there, w->count, packed, now);
         return;
     }
-    for (int i = 0; i < w->count; ++i) {
-        uint64_t old = load(now + i * one, one), with = load(packed + i * one, one);
+    for (int i = 0; i < w->there->items * w->count; ++i) {
+        uint64_t old = load(before + i * one, one), with = load(packed + i * one, one);
         if (SWAP != w->kind) {
-            store(now + i * one, one, combined(w->op, old, with));
-        } else if (write_swaps(w)) {
-            store(now + i * one, one, with);
+            store(packed + i * one, one, combined(w->op, old, with));
+        } else if (!write_swaps(w)) {
+            store(packed + i * one, one, old);
         }
     }
+    layout_unpack(w->there, w->count, packed, now);
 }

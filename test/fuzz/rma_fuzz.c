@@ -57,6 +57,7 @@ static void usage(void)
          "  --info=KEY=VALUE   one more info key for every window; may be repeated\n"
          "  --changes          change info keys in the middle of everything\n"
          "  --flush-each       complete the operations of each target by a flush of that target\n"
+         "  --strided          accumulates with derived datatypes, too\n"
          "  --without=LIST     of requests (but "
          "rget),rgets,accumulates,get_accumulates,atomics,puts,types,flush_locals\n"
          "  --break=model      expect one wrong byte: the run must fail\n"
@@ -82,13 +83,25 @@ static void parse(int argc, char **argv)
 {
     static const char *const memories[] = {"both", "create", "allocate"};
     static const char *const breaks[] = {"nothing", "model", "foreign"};
-    static const struct option known[] = {
-        {"seed", 1, NULL, 's'},         {"ops", 1, NULL, 'o'},         {"per-round", 1, NULL, 'p'},
-        {"mode", 1, NULL, 'm'},         {"scope-flush", 0, NULL, 'f'}, {"threads", 1, NULL, 't'},
-        {"windows", 1, NULL, 'w'},      {"memory", 1, NULL, 'y'},      {"sync", 1, NULL, 'k'},
-        {"window-bytes", 1, NULL, 'b'}, {"get-bytes", 1, NULL, 'g'},   {"info", 1, NULL, 'i'},
-        {"changes", 0, NULL, 'c'},      {"flush-each", 0, NULL, 'e'},  {"without", 1, NULL, 'u'},
-        {"break", 1, NULL, 'x'},        {"help", 0, NULL, 'h'},        {NULL, 0, NULL, 0}};
+    static const struct option known[] = {{"seed", 1, NULL, 's'},
+                                          {"ops", 1, NULL, 'o'},
+                                          {"per-round", 1, NULL, 'p'},
+                                          {"mode", 1, NULL, 'm'},
+                                          {"scope-flush", 0, NULL, 'f'},
+                                          {"threads", 1, NULL, 't'},
+                                          {"windows", 1, NULL, 'w'},
+                                          {"memory", 1, NULL, 'y'},
+                                          {"sync", 1, NULL, 'k'},
+                                          {"window-bytes", 1, NULL, 'b'},
+                                          {"get-bytes", 1, NULL, 'g'},
+                                          {"info", 1, NULL, 'i'},
+                                          {"changes", 0, NULL, 'c'},
+                                          {"flush-each", 0, NULL, 'e'},
+                                          {"without", 1, NULL, 'u'},
+                                          {"break", 1, NULL, 'x'},
+                                          {"strided", 0, NULL, 'd'},
+                                          {"help", 0, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
     int c;
 
     while ((c = getopt_long(argc, argv, "", known, NULL)) >= 0) {
@@ -141,6 +154,9 @@ static void parse(int argc, char **argv)
             break;
         case 'e':
             options.flush_each = true;
+            break;
+        case 'd':
+            options.strided = true;
             break;
         case 'u':
             for (char *word = strtok(optarg, ","); NULL != word; word = strtok(NULL, ",")) {
