@@ -39,6 +39,13 @@ typedef enum {
     OSC_CACHED_HELPER_ON,
 } ompi_osc_cached_helper_wish_t;
 
+/** Which way puts and gets go in such windows. */
+typedef enum {
+    OSC_CACHED_TRANSFERS_COST,
+    OSC_CACHED_TRANSFERS_HELPER,
+    OSC_CACHED_TRANSFERS_INNER,
+} ompi_osc_cached_transfers_t;
+
 /** Values of the MCA variables of osc_cached_params.def. */
 typedef struct {
 #define OSC_CACHED_FIELD_STRING char *
@@ -47,6 +54,7 @@ typedef struct {
 #define OSC_CACHED_FIELD_SCHEME int
 #define OSC_CACHED_FIELD_PASSIVE int
 #define OSC_CACHED_FIELD_HELPER int
+#define OSC_CACHED_FIELD_TRANSFERS int
 #define OSC_CACHED_PARAM(name, kind, def, level, scope, help) OSC_CACHED_FIELD_##kind name;
 #define OSC_CACHED_NUMBER(name, unit, def, least, most, level, scope, help) char *name;
 #include "osc_cached_params.def"

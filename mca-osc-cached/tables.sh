@@ -46,6 +46,7 @@ table_parameters()
         SCHEME) values=$(names schemes) ;;
         PASSIVE) values=$(names passive_scopes) ;;
         HELPER) values=$(names helper_wishes) ;;
+        TRANSFERS) values=$(names transfers) ;;
         *) fail "$name is of a kind that this script does not know: $kind" ;;
         esac
         case $standard in

@@ -2,14 +2,15 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Operations that the helper at the target does: accumulates and atomics, and puts and gets of
- * several blocks where that is cheaper.  Other puts and gets are the inner component's, for which
- * its passive epoch begins here.
+ * Operations that the helper at the target does: accumulates and atomics, and puts and gets where
+ * that is cheaper.  Other puts and gets are the inner component's, for which its passive epoch
+ * begins here.
  *
  * A call returns when all of it was sent: how much may be on its way is what the target has
  * granted, and nothing is queued here.  The buffer of an origin may be reused then; results come
- * until the next flush.  The request of an R-form is complete when it is returned: its operation
- * was sent, or its result waited for, which takes no help of the target's program.
+ * until the next flush.  So the request of an R-form without a result is complete when it is
+ * returned; that of one with a result completes with the last answer, while anything waits or
+ * tests.
  */
 
 #include "ompi_config.h"
@@ -39,10 +40,11 @@ typedef struct {
 
 /* Where the answers of an operation go. */
 typedef struct {
-    char *bytes;            /* packed: the program's own memory, or a copy */
-    buffer_t buffer;        /* of the program, when it is a copy */
-    uint32_t *waiting;      /* somebody waits until this is 0 */
-    _Atomic uint32_t users; /* calls that are not answered, and who sends them */
+    char *bytes;              /* packed: the program's own memory, or a copy */
+    buffer_t buffer;          /* of the program, when it is a copy */
+    ompi_request_t *request;  /* of an R-form; NULL: it is none */
+    osc_cached_refused_t why; /* not all answers came */
+    _Atomic uint32_t users;   /* calls that are not answered, and who sends them */
 } result_t;
 
 /* A call with an answer. */
@@ -79,6 +81,40 @@ static void copy(const buffer_t *buffer, void *bytes, bool to_buffer)
     ompi_osc_cached_type_copy(&cached, bytes, bytes_of(buffer), to_buffer);
 }
 
+/* --- Requests of R-forms */
+
+static int cancel_request(ompi_request_t *request, int complete)
+{
+    return MPI_ERR_REQUEST; /* the standard allows it for no request of RMA */
+}
+
+static int free_request(ompi_request_t **request)
+{
+    if (REQUEST_COMPLETED != (*request)->req_complete) {
+        return MPI_ERR_REQUEST; /* nor this */
+    }
+    OMPI_REQUEST_FINI(*request);
+    OBJ_RELEASE(*request);
+    *request = MPI_REQUEST_NULL;
+    return OMPI_SUCCESS;
+}
+
+static ompi_request_t *new_request(ompi_win_t *win)
+{
+    ompi_request_t *request = OBJ_NEW(ompi_request_t);
+
+    if (NULL != request) {
+        OMPI_REQUEST_INIT(request, false);
+        request->req_type = OMPI_REQUEST_WIN;
+        request->req_mpi_object.win = win;
+        request->req_state = OMPI_REQUEST_ACTIVE;
+        request->req_free = free_request;
+        request->req_cancel = cancel_request;
+        request->req_status = ompi_request_empty.req_status;
+    }
+    return request;
+}
+
 /* --- Results */
 
 static void release(result_t *result)
@@ -91,13 +127,16 @@ static void release(result_t *result)
         OBJ_RELEASE(result->buffer.type);
         free(result->bytes);
     }
-    if (NULL != result->waiting) {
-        *result->waiting = 0;
+    if (NULL != result->request) {
+        result->request->req_status.MPI_ERROR = ompi_osc_cached_helper_error(result->why);
+        ompi_osc_cached_helper_request_completed();
+        (void) ompi_request_complete(result->request, true);
     }
     free(result);
 }
 
-static result_t *expect(const buffer_t *buffer, uint32_t *waiting)
+/* @param request  completes with it; NULL: there is none */
+static result_t *expect(const buffer_t *buffer, ompi_request_t *request)
 {
     result_t *result = calloc(1, sizeof(*result));
 
@@ -105,18 +144,21 @@ static result_t *expect(const buffer_t *buffer, uint32_t *waiting)
         return NULL;
     }
     result->users = 1;
-    result->waiting = waiting;
     if (is_one_run(buffer)) {
         result->bytes = first_byte(buffer);
-        return result;
+    } else {
+        result->bytes = malloc(bytes_of(buffer));
+        if (NULL == result->bytes) {
+            free(result);
+            return NULL;
+        }
+        result->buffer = *buffer;
+        OBJ_RETAIN(buffer->type);
     }
-    result->bytes = malloc(bytes_of(buffer));
-    if (NULL == result->bytes) {
-        free(result);
-        return NULL;
+    result->request = request;
+    if (NULL != request) {
+        ompi_osc_cached_helper_request_begun();
     }
-    result->buffer = *buffer;
-    OBJ_RETAIN(buffer->type);
     return result;
 }
 
@@ -139,11 +181,14 @@ static void unpack_fetch(osc_cached_call_t *call, uint64_t offset, const void *f
     memcpy(fetch->to + offset, from, bytes);
 }
 
-/* A refusal is told at the next flush. */
+/* A refusal is told at the next flush, and by the request. */
 static void end_fetch(osc_cached_call_t *call, osc_cached_refused_t why)
 {
     fetch_t *fetch = call->context;
 
+    if (OSC_CACHED_REFUSED_NOT != why) {
+        fetch->result->why = why;
+    }
     release(fetch->result);
     free(fetch);
 }
@@ -292,29 +337,40 @@ static void trace(const ompi_osc_cached_helper_t *helper, osc_cached_way_t way, 
     }
 }
 
-/* Do an operation at a target to which there is an epoch.
- * @param number  osc_cached_operation_t, or -1
- * @param waits   for the result */
-static int operate(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_target_t *target,
-                   operation_t *operation, ptrdiff_t disp, int number, bool waits)
+/* Count an operation that went to the helper. */
+static void count(ompi_win_t *win, uint64_t bytes)
 {
-    osc_cached_request_t *request = &operation->request;
+    ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
+
+    ompi_osc_cached_count(window, OSC_CACHED_STAT_helper_operations);
+    ompi_osc_cached_add(window, OSC_CACHED_STAT_helper_bytes, (unsigned long) bytes);
+}
+
+/* Do an operation at a target to which there is an epoch.
+ * @param number   osc_cached_operation_t, or -1
+ * @param request  of an R-form, to be set; NULL: it is none */
+static int operate(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_target_t *target,
+                   operation_t *operation, ptrdiff_t disp, int number, ompi_request_t **request)
+{
     ompi_osc_cached_shape_t *shape = NULL;
+    ompi_request_t *waits = NULL;
     int element, ret;
     uint64_t total = bytes_of(&operation->target);
     uint64_t at = (uint64_t) disp * (uint64_t) unit_of(helper, target->rank);
-    uint32_t waiting = 1;
     char *packed = NULL;
 
-    trace(helper, OSC_CACHED_ROUTE_HELPER, request->kind, target->rank, disp, total);
+    trace(helper, OSC_CACHED_ROUTE_HELPER, operation->request.kind, target->rank, disp, total);
+    if (NULL != request) {
+        *request = &ompi_request_empty;
+    }
     if (0 == total) {
         return OMPI_SUCCESS;
     }
     if (0 > number) {
         return MPI_ERR_OP;
     }
-    request->operation = (uint8_t) number;
-    request->window = helper->id;
+    operation->request.operation = (uint8_t) number;
+    operation->request.window = helper->id;
     if (ompi_datatype_is_predefined(operation->target.type) && is_one_run(&operation->target)) {
         element = ompi_osc_cached_shape_element(operation->target.type);
     } else {
@@ -325,7 +381,7 @@ static int operate(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_targ
         element = shape->element;
     }
     ret = MPI_ERR_OP;
-    if (!choose_element(request, element)) {
+    if (!choose_element(&operation->request, element)) {
         goto put_shape;
     }
     ret = MPI_ERR_ARG; /* the standard wants equal signatures */
@@ -346,19 +402,28 @@ static int operate(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_targ
         copy(&operation->origin, packed, false);
     }
     if (NULL != operation->result.type) {
-        operation->to = expect(&operation->result, waits ? &waiting : NULL);
+        waits = (NULL != request) ? new_request(helper->win) : NULL;
+        operation->to =
+            (NULL != request && NULL == waits) ? NULL : expect(&operation->result, waits);
         if (NULL == operation->to) {
-            goto free_packed;
+            goto drop_request;
         }
     }
+    count(helper->win, total);
     ret = transfer(helper, target, operation, is_one_run(&operation->target) ? NULL : shape, at);
     if (NULL != operation->to) {
         release(operation->to);
-        if (waits) {
-            ompi_osc_cached_helper_await(&waiting);
-        }
     }
-free_packed:
+    if (NULL != waits && OMPI_SUCCESS == ret) {
+        *request = waits;
+        waits = NULL;
+    } else if (NULL != waits) { /* parts of it may be on their way */
+        (void) ompi_osc_cached_helper_flush_local(target->remote);
+    }
+drop_request:
+    if (NULL != waits) {
+        OBJ_RELEASE(waits);
+    }
     free(packed);
 put_shape:
     if (NULL != shape) {
@@ -368,15 +433,6 @@ put_shape:
 }
 
 /* --- The functions of a module */
-
-/* Count an operation that went to the helper. */
-static void count(ompi_win_t *win, uint64_t bytes)
-{
-    ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
-
-    ompi_osc_cached_count(window, OSC_CACHED_STAT_helper_operations);
-    ompi_osc_cached_add(window, OSC_CACHED_STAT_helper_bytes, (unsigned long) bytes);
-}
 
 /* Begin an operation: target is NULL when the inner component is to do it. */
 #define BEGIN(operation_kind)                                          \
@@ -389,68 +445,109 @@ static void count(ompi_win_t *win, uint64_t bytes)
         return ret;                                                    \
     }
 
-/* The way of a put or a get.  Those of one run, and those to ourselves, are the inner component's:
- * @p to is NULL. */
+/* R-forms are for passive epochs; elsewhere the inner component has its error. */
+static bool is_passive(const ompi_osc_cached_helper_t *helper,
+                       const ompi_osc_cached_helper_target_t *to)
+{
+    return NULL != to && (helper->all || to->locked);
+}
+
+/* The way of a put or a get.  Where there is no choice, and to ourselves, it is the inner
+ * component's: @p to is NULL. */
 static int choose_way(ompi_osc_cached_helper_t *helper, int rank, const buffer_t *target,
-                      ompi_osc_cached_helper_target_t **to, uint64_t *blocks, osc_cached_way_t *way)
+                      bool requested, ompi_osc_cached_helper_target_t **to, uint64_t *blocks,
+                      osc_cached_way_t *way)
 {
     ompi_osc_cached_shape_t *shape;
     int ret;
 
     *to = NULL;
     *way = OSC_CACHED_ROUTE_INNER;
-    if (is_one_run(target) || rank == helper->rank) {
+    if (rank == helper->rank || !ompi_osc_cached_helper_has_choice(helper, is_one_run(target))) {
         return OMPI_SUCCESS;
     }
-    shape = ompi_osc_cached_shape_get(target->type);
-    if (NULL == shape) {
-        return OMPI_SUCCESS;
+    *blocks = 1;
+    if (!is_one_run(target)) {
+        shape = ompi_osc_cached_shape_get(target->type);
+        if (NULL == shape) {
+            return OMPI_SUCCESS;
+        }
+        *blocks = shape->runs * (uint64_t) target->count;
+        ompi_osc_cached_shape_put(shape);
     }
-    *blocks = shape->runs * (uint64_t) target->count;
-    ompi_osc_cached_shape_put(shape);
     ret = ompi_osc_cached_helper_access(helper, rank, to);
+    if (requested && !is_passive(helper, *to)) {
+        *to = NULL;
+        return OMPI_SUCCESS;
+    }
     if (OMPI_SUCCESS == ret && NULL != *to) {
         *way = ompi_osc_cached_helper_route(helper, *to, *blocks, bytes_of(target));
     }
     return ret;
 }
 
-/* A put or a get, by the way that was chosen. */
+/* A put or a get, or its R-form, by the inner component. */
+static int move_inside(ompi_osc_cached_helper_t *helper, bool puts, void *origin_addr,
+                       ompi_osc_cached_count_t origin_count, struct ompi_datatype_t *origin_dt,
+                       int target, ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
+                       struct ompi_datatype_t *target_dt, ompi_win_t *win, ompi_request_t **request)
+{
+    const ompi_osc_base_module_t *inner = &helper->inner;
+    ompi_osc_cached_helper_target_t *passive;
+    int ret = ompi_osc_cached_helper_inner_access(helper, target, &passive);
+
+    if (OMPI_SUCCESS != ret) {
+        return ret;
+    }
+    if (NULL != request) {
+        ret = puts ? inner->osc_rput(origin_addr, origin_count, origin_dt, target, target_disp,
+                                     target_count, target_dt, win, request)
+                   : inner->osc_rget(origin_addr, origin_count, origin_dt, target, target_disp,
+                                     target_count, target_dt, win, request);
+    } else {
+        ret = puts ? inner->osc_put(origin_addr, origin_count, origin_dt, target, target_disp,
+                                    target_count, target_dt, win)
+                   : inner->osc_get(origin_addr, origin_count, origin_dt, target, target_disp,
+                                    target_count, target_dt, win);
+    }
+    if (NULL != passive) {
+        ompi_osc_cached_helper_inner_issued(
+            helper, passive, (uint64_t) target_dt->super.size * (uint64_t) target_count);
+    }
+    return ret;
+}
+
+/* A put or a get, or its R-form, by the way that is chosen. */
 static int move(osc_cached_wire_kind_t kind, void *origin_addr,
                 ompi_osc_cached_count_t origin_count, struct ompi_datatype_t *origin_dt, int target,
                 ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
-                struct ompi_datatype_t *target_dt, ompi_win_t *win)
+                struct ompi_datatype_t *target_dt, ompi_win_t *win, ompi_request_t **request)
 {
     bool puts = OSC_CACHED_WIRE_PUT == kind;
     ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
-    ompi_osc_cached_helper_target_t *to = NULL, *passive;
+    ompi_osc_cached_helper_target_t *to = NULL;
     buffer_t origin = {origin_addr, origin_count, origin_dt};
     operation_t operation = {.request = {.kind = kind}, .target = {NULL, target_count, target_dt}};
     uint64_t blocks = 0;
     osc_cached_way_t way;
-    int ret = choose_way(helper, target, &operation.target, &to, &blocks, &way);
+    int ret = choose_way(helper, target, &operation.target, NULL != request, &to, &blocks, &way);
 
-    if (OMPI_SUCCESS == ret && NULL != to && OSC_CACHED_ROUTE_HELPER == way) {
+    if (OMPI_SUCCESS != ret) {
+        return ret;
+    }
+    if (OSC_CACHED_ROUTE_HELPER == way) {
         *(puts ? &operation.origin : &operation.result) = origin;
-        count(win, bytes_of(&operation.target));
         ret = operate(helper, to, &operation, target_disp,
-                      puts ? OSC_CACHED_REPLACE : OSC_CACHED_NO_OP, false);
-    } else if (OMPI_SUCCESS == ret) {
+                      puts ? OSC_CACHED_REPLACE : OSC_CACHED_NO_OP, request);
+    } else {
         trace(helper, OSC_CACHED_ROUTE_INNER, kind, target, target_disp,
               bytes_of(&operation.target));
-        ret = ompi_osc_cached_helper_inner_access(helper, target, &passive);
-        if (OMPI_SUCCESS == ret) {
-            ret = puts ? helper->inner.osc_put(origin_addr, origin_count, origin_dt, target,
-                                               target_disp, target_count, target_dt, win)
-                       : helper->inner.osc_get(origin_addr, origin_count, origin_dt, target,
-                                               target_disp, target_count, target_dt, win);
-            if (NULL != passive) {
-                ompi_osc_cached_helper_inner_issued(helper, passive);
-            }
-        }
+        ret = move_inside(helper, puts, origin_addr, origin_count, origin_dt, target, target_disp,
+                          target_count, target_dt, win, request);
     }
     if (OMPI_SUCCESS == ret && NULL != to) {
-        ret = ompi_osc_cached_helper_routed(helper, to, way, blocks, bytes_of(&operation.target));
+        ret = ompi_osc_cached_helper_routed(helper, to, way, blocks, bytes_of(&operation.target),
+                                            NULL != request);
     }
     return ret;
 }
@@ -461,7 +558,7 @@ static int put(const void *origin_addr, ompi_osc_cached_count_t origin_count,
                ompi_win_t *win)
 {
     return move(OSC_CACHED_WIRE_PUT, (void *) origin_addr, origin_count, origin_dt, target,
-                target_disp, target_count, target_dt, win);
+                target_disp, target_count, target_dt, win, NULL);
 }
 
 static int rput(const void *origin_addr, ompi_osc_cached_count_t origin_count,
@@ -469,20 +566,8 @@ static int rput(const void *origin_addr, ompi_osc_cached_count_t origin_count,
                 ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
                 ompi_win_t *win, struct ompi_request_t **request)
 {
-    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
-    ompi_osc_cached_helper_target_t *to;
-    int ret = ompi_osc_cached_helper_inner_access(helper, target, &to);
-
-    trace(helper, OSC_CACHED_ROUTE_INNER, OSC_CACHED_WIRE_PUT, target, target_disp,
-          (uint64_t) target_dt->super.size * (uint64_t) target_count);
-    if (OMPI_SUCCESS == ret) {
-        ret = helper->inner.osc_rput(origin_addr, origin_count, origin_dt, target, target_disp,
-                                     target_count, target_dt, win, request);
-        if (NULL != to) {
-            ompi_osc_cached_helper_inner_issued(helper, to);
-        }
-    }
-    return ret;
+    return move(OSC_CACHED_WIRE_PUT, (void *) origin_addr, origin_count, origin_dt, target,
+                target_disp, target_count, target_dt, win, request);
 }
 
 static int get(void *origin_addr, ompi_osc_cached_count_t origin_count,
@@ -491,7 +576,7 @@ static int get(void *origin_addr, ompi_osc_cached_count_t origin_count,
                ompi_win_t *win)
 {
     return move(OSC_CACHED_WIRE_GET, origin_addr, origin_count, origin_dt, target, target_disp,
-                target_count, target_dt, win);
+                target_count, target_dt, win, NULL);
 }
 
 static int rget(void *origin_addr, ompi_osc_cached_count_t origin_count,
@@ -499,20 +584,8 @@ static int rget(void *origin_addr, ompi_osc_cached_count_t origin_count,
                 ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
                 ompi_win_t *win, struct ompi_request_t **request)
 {
-    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
-    ompi_osc_cached_helper_target_t *to;
-    int ret = ompi_osc_cached_helper_inner_access(helper, target, &to);
-
-    trace(helper, OSC_CACHED_ROUTE_INNER, OSC_CACHED_WIRE_GET, target, target_disp,
-          (uint64_t) target_dt->super.size * (uint64_t) target_count);
-    if (OMPI_SUCCESS == ret) {
-        ret = helper->inner.osc_rget(origin_addr, origin_count, origin_dt, target, target_disp,
-                                     target_count, target_dt, win, request);
-        if (NULL != to) {
-            ompi_osc_cached_helper_inner_issued(helper, to);
-        }
-    }
-    return ret;
+    return move(OSC_CACHED_WIRE_GET, origin_addr, origin_count, origin_dt, target, target_disp,
+                target_count, target_dt, win, request);
 }
 
 static int accumulate(const void *origin_addr, ompi_osc_cached_count_t origin_count,
@@ -530,8 +603,7 @@ static int accumulate(const void *origin_addr, ompi_osc_cached_count_t origin_co
     }
     operation.origin = (buffer_t){(void *) origin_addr, origin_count, origin_dt};
     operation.target = (buffer_t){NULL, target_count, target_dt};
-    count(win, bytes_of(&operation.target));
-    return operate(helper, to, &operation, target_disp, ompi_osc_cached_shape_operation(op), false);
+    return operate(helper, to, &operation, target_disp, ompi_osc_cached_shape_operation(op), NULL);
 }
 
 static int raccumulate(const void *origin_addr, ompi_osc_cached_count_t origin_count,
@@ -540,22 +612,19 @@ static int raccumulate(const void *origin_addr, ompi_osc_cached_count_t origin_c
                        struct ompi_op_t *op, ompi_win_t *win, struct ompi_request_t **request)
 {
     BEGIN(OSC_CACHED_WIRE_ACC)
-    if (NULL == to) {
+    if (!is_passive(helper, to)) {
         return helper->inner.osc_raccumulate(origin_addr, origin_count, origin_dt, target,
                                              target_disp, target_count, target_dt, op, win,
                                              request);
     }
     operation.origin = (buffer_t){(void *) origin_addr, origin_count, origin_dt};
     operation.target = (buffer_t){NULL, target_count, target_dt};
-    if (MPI_NO_OP != op) {
-        count(win, bytes_of(&operation.target));
-        ret = operate(helper, to, &operation, target_disp, ompi_osc_cached_shape_operation(op),
-                      false);
-    }
-    if (OMPI_SUCCESS == ret) {
+    if (MPI_NO_OP == op) {
         *request = &ompi_request_empty;
+        return OMPI_SUCCESS;
     }
-    return ret;
+    return operate(helper, to, &operation, target_disp, ompi_osc_cached_shape_operation(op),
+                   request);
 }
 
 static int get_accumulate(const void *origin_addr, ompi_osc_cached_count_t origin_count,
@@ -573,8 +642,7 @@ static int get_accumulate(const void *origin_addr, ompi_osc_cached_count_t origi
     operation.origin = (buffer_t){(void *) origin_addr, origin_count, origin_dt};
     operation.result = (buffer_t){result_addr, result_count, result_dt};
     operation.target = (buffer_t){NULL, target_count, target_dt};
-    count(win, bytes_of(&operation.target));
-    return operate(helper, to, &operation, target_disp, ompi_osc_cached_shape_operation(op), false);
+    return operate(helper, to, &operation, target_disp, ompi_osc_cached_shape_operation(op), NULL);
 }
 
 static int rget_accumulate(const void *origin_addr, ompi_osc_cached_count_t origin_count,
@@ -585,7 +653,7 @@ static int rget_accumulate(const void *origin_addr, ompi_osc_cached_count_t orig
                            struct ompi_request_t **request)
 {
     BEGIN(OSC_CACHED_WIRE_FETCH)
-    if (NULL == to) {
+    if (!is_passive(helper, to)) {
         return helper->inner.osc_rget_accumulate(origin_addr, origin_count, origin_dt, result_addr,
                                                  result_count, result_dt, target, target_disp,
                                                  target_count, target_dt, op, win, request);
@@ -593,12 +661,8 @@ static int rget_accumulate(const void *origin_addr, ompi_osc_cached_count_t orig
     operation.origin = (buffer_t){(void *) origin_addr, origin_count, origin_dt};
     operation.result = (buffer_t){result_addr, result_count, result_dt};
     operation.target = (buffer_t){NULL, target_count, target_dt};
-    count(win, bytes_of(&operation.target));
-    ret = operate(helper, to, &operation, target_disp, ompi_osc_cached_shape_operation(op), true);
-    if (OMPI_SUCCESS == ret) {
-        *request = &ompi_request_empty;
-    }
-    return ret;
+    return operate(helper, to, &operation, target_disp, ompi_osc_cached_shape_operation(op),
+                   request);
 }
 
 static int fetch_and_op(const void *origin_addr, void *result_addr, struct ompi_datatype_t *dt,
@@ -612,8 +676,7 @@ static int fetch_and_op(const void *origin_addr, void *result_addr, struct ompi_
     operation.origin = (buffer_t){(void *) origin_addr, 1, dt};
     operation.result = (buffer_t){result_addr, 1, dt};
     operation.target = (buffer_t){NULL, 1, dt};
-    count(win, bytes_of(&operation.target));
-    return operate(helper, to, &operation, target_disp, ompi_osc_cached_shape_operation(op), false);
+    return operate(helper, to, &operation, target_disp, ompi_osc_cached_shape_operation(op), NULL);
 }
 
 static int compare_and_swap(const void *origin_addr, const void *compare_addr, void *result_addr,

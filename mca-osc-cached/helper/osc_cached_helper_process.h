@@ -77,8 +77,12 @@ int ompi_osc_cached_helper_unlock(osc_cached_remote_t *remote, osc_cached_window
 int ompi_osc_cached_helper_flush(osc_cached_remote_t *remote);
 /** Wait until all answers are there. */
 int ompi_osc_cached_helper_flush_local(osc_cached_remote_t *remote);
-/** Wait until *count is 0. */
-void ompi_osc_cached_helper_await(const uint32_t *count);
+/** The request of an R-form begins, and completes: while there is one, all of Open MPI's progress
+ * is also ours. */
+void ompi_osc_cached_helper_request_begun(void);
+void ompi_osc_cached_helper_request_completed(void);
+/** A refusal as an Open MPI error code. */
+int ompi_osc_cached_helper_error(osc_cached_refused_t why);
 
 /** An operation on our own memory, at once. */
 int ompi_osc_cached_helper_local(const osc_cached_request_t *request,

@@ -62,6 +62,8 @@ ompi_osc_cached_helper_target_t *ompi_osc_cached_helper_target(ompi_osc_cached_h
         target = calloc(1, sizeof(*target));
         if (NULL != target) {
             target->rank = rank;
+            target->presence.state =
+                helper->one_sided ? OSC_CACHED_PRESENCE_DIRECT : OSC_CACHED_PRESENCE_UNKNOWN;
             target->remote = ompi_osc_cached_helper_reach(
                 ompi_osc_cached_helper_name(helper->win->w_group, rank));
             if (NULL == target->remote
@@ -177,10 +179,15 @@ int ompi_osc_cached_helper_inner_access(ompi_osc_cached_helper_t *helper, int ra
 
 /* After the operation: a flush of another thread that began before it does not complete it. */
 void ompi_osc_cached_helper_inner_issued(ompi_osc_cached_helper_t *helper,
-                                         ompi_osc_cached_helper_target_t *target)
+                                         ompi_osc_cached_helper_target_t *target, uint64_t bytes)
 {
     lock_targets(helper);
     target->issued = ++helper->sequence;
+    ++target->count;
+    target->bytes += bytes;
+    if (OSC_CACHED_PRESENCE_UNKNOWN == target->presence.state) {
+        target->issued_at = ompi_osc_cached_now();
+    }
     unlock_targets(helper);
 }
 
@@ -197,26 +204,43 @@ osc_cached_way_t ompi_osc_cached_helper_route(ompi_osc_cached_helper_t *helper,
                                               ompi_osc_cached_helper_target_t *target,
                                               uint64_t blocks, uint64_t bytes)
 {
-    osc_cached_way_t way;
+    bool passive = helper->all || target->locked; /* only there can a trial be flushed */
+    uint64_t now = ompi_osc_cached_now();
+    osc_cached_way_t way = OSC_CACHED_ROUTE_HELPER;
 
     lock_targets(helper);
     if (0 == target->route.operations) {
-        target->began = ompi_osc_cached_now();
+        target->began = now;
     }
-    /* only in a passive epoch can a trial be flushed */
-    way = osc_cached_route_choose(&target->route, blocks, bytes, helper->all || target->locked);
+    if (OSC_CACHED_TRANSFERS_COST == ompi_osc_cached_params.helper_transfers) {
+        if (1 < blocks) {
+            way = osc_cached_route_choose(&target->route, blocks, bytes, passive);
+        } else if (!passive
+                   || !osc_cached_presence_is_away(
+                       &target->presence, now,
+                       osc_cached_route_estimate(&target->route, 1, bytes))) {
+            way = OSC_CACHED_ROUTE_INNER;
+        }
+    }
     unlock_targets(helper);
     return way;
 }
 
 int ompi_osc_cached_helper_routed(ompi_osc_cached_helper_t *helper,
                                   ompi_osc_cached_helper_target_t *target, osc_cached_way_t way,
-                                  uint64_t blocks, uint64_t bytes)
+                                  uint64_t blocks, uint64_t bytes, bool requested)
 {
-    bool flushes;
+    bool flushes = false;
 
+    if (OSC_CACHED_ROUTE_INNER == way && 1 == blocks) {
+        return OMPI_SUCCESS; /* that is the presence's business */
+    }
     lock_targets(helper);
-    flushes = osc_cached_route_sent(&target->route, way, blocks, bytes);
+    if (requested && !target->route.tries) {
+        osc_cached_route_sent_apart(&target->route, way, blocks, bytes);
+    } else {
+        flushes = osc_cached_route_sent(&target->route, way, blocks, bytes);
+    }
     unlock_targets(helper);
     return flushes ? helper_flush(target->rank, helper->win) : OMPI_SUCCESS;
 }
@@ -226,6 +250,50 @@ static void end_batch(ompi_osc_cached_helper_target_t *target)
 {
     if (0 < target->route.operations) {
         osc_cached_route_flushed(&target->route, ompi_osc_cached_now() - target->began);
+    }
+}
+
+/* When a flush of the inner component begins, where that is of interest. */
+static uint64_t begin_of(const ompi_osc_cached_helper_t *helper)
+{
+    return helper->one_sided ? 0 : ompi_osc_cached_now();
+}
+
+/* It has ended: did it wait for the target?  Targets are locked. */
+static void judge(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_target_t *target,
+                  uint64_t begin)
+{
+    osc_cached_presence_t *presence = &target->presence;
+    bool was_away = OSC_CACHED_PRESENCE_AWAY == presence->state, is_away;
+    uint64_t now;
+
+    /* operations of several blocks take long without waiting for anybody */
+    if (OSC_CACHED_PRESENCE_DIRECT != presence->state
+        && 0 == target->route.units[OSC_CACHED_ROUTE_INNER]) {
+        now = ompi_osc_cached_now();
+        osc_cached_presence_flushed(
+            presence, now, now - begin, now - target->issued_at,
+            osc_cached_route_estimate(&target->route, target->count, target->bytes));
+        is_away = OSC_CACHED_PRESENCE_AWAY == presence->state;
+        if (is_away != was_away) {
+            atomic_fetch_add_explicit(&helper->away, is_away ? 1 : (uint32_t) -1,
+                                      memory_order_relaxed);
+        }
+    }
+    target->count = 0;
+    target->bytes = 0;
+}
+
+/* The same for all of which something was pending. */
+static void judge_all(ompi_osc_cached_helper_t *helper, uint64_t begin)
+{
+    ompi_osc_cached_helper_target_t *target;
+    uint32_t place = 0;
+
+    while (NULL != (target = next_target(helper, &place))) {
+        if (is_pending(helper, target)) {
+            judge(helper, target, begin);
+        }
     }
 }
 
@@ -358,6 +426,7 @@ static int helper_unlock(int rank, ompi_win_t *win)
     ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
     ompi_osc_cached_helper_target_t *target = ompi_osc_cached_helper_target(helper, rank);
     int flushed, ret = OMPI_SUCCESS;
+    uint64_t begin;
 
     if (NULL == target) {
         return OMPI_ERR_OUT_OF_RESOURCE;
@@ -366,10 +435,14 @@ static int helper_unlock(int rank, ompi_win_t *win)
         return OMPI_ERR_RMA_SYNC;
     }
     flushed = ompi_osc_cached_helper_flush(target->remote);
+    begin = begin_of(helper);
     if (target->inner) {
         ret = helper->inner.osc_unlock(rank, win);
     }
     lock_targets(helper);
+    if (is_pending(helper, target)) {
+        judge(helper, target, begin);
+    }
     target->locked = false;
     target->inner = false;
     target->flushed = target->issued;
@@ -404,7 +477,10 @@ static int helper_unlock_all(ompi_win_t *win)
     }
     flushed = ompi_osc_cached_helper_flush(NULL);
     if (helper->inner_all) {
+        uint64_t begin = begin_of(helper);
+
         ret = helper->inner.osc_unlock_all(win);
+        judge_all(helper, begin);
     }
     helper->all = false;
     helper->all_locks = false;
@@ -423,9 +499,9 @@ static int flush(ompi_osc_cached_helper_t *helper, int rank, bool local,
                  ompi_osc_base_module_flush_fn_t inner_flush)
 {
     ompi_osc_cached_helper_target_t *target;
-    uint64_t issued = 0;
+    uint64_t issued = 0, begin;
     bool pending;
-    int flushed, ret;
+    int flushed, ret = OMPI_SUCCESS;
 
     lock_targets(helper);
     target = osc_cached_map_get(&helper->targets, (uint64_t) rank, 0);
@@ -440,7 +516,13 @@ static int flush(ompi_osc_cached_helper_t *helper, int rank, bool local,
     }
     flushed = local ? ompi_osc_cached_helper_flush_local(target->remote)
                     : ompi_osc_cached_helper_flush(target->remote);
-    ret = pending ? inner_flush(rank, helper->win) : OMPI_SUCCESS;
+    if (pending) {
+        begin = begin_of(helper);
+        ret = inner_flush(rank, helper->win);
+        lock_targets(helper);
+        judge(helper, target, begin);
+        unlock_targets(helper);
+    }
     if (!local) {
         lock_targets(helper);
         if (OMPI_SUCCESS == ret && target->flushed < issued) {
@@ -457,7 +539,7 @@ static int flush_all(ompi_osc_cached_helper_t *helper, bool local,
 {
     ompi_osc_cached_helper_target_t *target;
     uint32_t place = 0;
-    uint64_t issued;
+    uint64_t issued, begin;
     bool pending = false;
     int flushed, ret;
 
@@ -475,12 +557,14 @@ static int flush_all(ompi_osc_cached_helper_t *helper, bool local,
     if (!pending) {
         return flushed;
     }
+    begin = begin_of(helper);
     ret = inner_flush(helper->win);
+    lock_targets(helper);
+    judge_all(helper, begin);
     if (OMPI_SUCCESS == ret && !local) {
-        lock_targets(helper);
         helper->flushed = (helper->flushed < issued) ? issued : helper->flushed;
-        unlock_targets(helper);
     }
+    unlock_targets(helper);
     return first_error(ret, flushed);
 }
 
@@ -766,6 +850,7 @@ void ompi_osc_cached_helper_attach(ompi_osc_cached_window_t *window, void **base
     helper->rank = ompi_comm_rank(comm);
     helper->starts_early = 0 == strcmp("pt2pt", window->inner_name);
     helper->threaded = window->threaded;
+    helper->one_sided = has_rdma();
     OBJ_CONSTRUCT(&helper->lock, opal_mutex_t);
     osc_cached_map_init(&helper->targets, &osc_cached_alloc_default);
     good = find_name(helper, comm)

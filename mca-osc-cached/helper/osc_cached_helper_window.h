@@ -20,7 +20,11 @@
 #ifndef OSC_CACHED_HELPER_WINDOW_H
 #define OSC_CACHED_HELPER_WINDOW_H
 
+#include <stdatomic.h>
+
+#include "osc_cached_params.h"
 #include "osc_cached_window.h"
+#include "core/osc_cached_presence.h"
 #include "core/osc_cached_route.h"
 #include "osc_cached_helper_process.h"
 
@@ -40,6 +44,11 @@ typedef struct {
     /** puts and gets of several blocks since the last flush, and before */
     osc_cached_route_t route;
     uint64_t began; /**< nanoseconds: when the first of them was sent */
+    /** puts and gets of one block, by the inner component */
+    osc_cached_presence_t presence;
+    uint64_t issued_at; /**< nanoseconds: the last of them, while that is of interest */
+    uint64_t count;     /**< since the last flush */
+    uint64_t bytes;     /**< of these */
 } ompi_osc_cached_helper_target_t;
 
 typedef struct ompi_osc_cached_helper_t {
@@ -53,6 +62,9 @@ typedef struct ompi_osc_cached_helper_t {
     ompi_osc_base_module_t inner;
     /** its MPI_Win_start does not wait for MPI_Win_post: in such epochs it does everything */
     bool starts_early;
+    /** contiguous puts and gets need no help of the target anywhere */
+    bool one_sided;
+    _Atomic uint32_t away; /**< targets for which the helper does these, too */
 
     bool fence;        /**< in a fence epoch */
     int started;       /**< targets in an epoch of MPI_Win_start */
@@ -95,18 +107,32 @@ int ompi_osc_cached_helper_inner_access(ompi_osc_cached_helper_t *helper, int ra
                                         ompi_osc_cached_helper_target_t **target);
 /** And after it, in a passive epoch. */
 void ompi_osc_cached_helper_inner_issued(ompi_osc_cached_helper_t *helper,
-                                         ompi_osc_cached_helper_target_t *target);
+                                         ompi_osc_cached_helper_target_t *target, uint64_t bytes);
 
-/**
- * The way for a put or a get of several blocks at a target that the helper has access to.
- */
+/** Is there a choice for puts and gets? */
+static inline bool ompi_osc_cached_helper_has_choice(const ompi_osc_cached_helper_t *helper,
+                                                     bool contiguous)
+{
+    switch (ompi_osc_cached_params.helper_transfers) {
+    case OSC_CACHED_TRANSFERS_COST:
+        return !contiguous || 0 < atomic_load_explicit(&helper->away, memory_order_relaxed);
+    default:
+        return OSC_CACHED_TRANSFERS_HELPER == ompi_osc_cached_params.helper_transfers;
+    }
+}
+
+/** The way for a put or a get at a target that the helper has access to. */
 osc_cached_way_t ompi_osc_cached_helper_route(ompi_osc_cached_helper_t *helper,
                                               ompi_osc_cached_helper_target_t *target,
                                               uint64_t blocks, uint64_t bytes);
-/** It was sent; may flush the target. */
+/**
+ * It was sent; may flush the target.
+ *
+ * @param requested  it has a request, by which it may complete before the next flush
+ */
 int ompi_osc_cached_helper_routed(ompi_osc_cached_helper_t *helper,
                                   ompi_osc_cached_helper_target_t *target, osc_cached_way_t way,
-                                  uint64_t blocks, uint64_t bytes);
+                                  uint64_t blocks, uint64_t bytes, bool requested);
 
 /** The functions for operations, in the places of a module. */
 extern const ompi_osc_base_module_t ompi_osc_cached_helper_operations;

@@ -13,6 +13,8 @@
 #define UNIT_BYTES 4096.0
 /* So many blocks are the helper's before anything was measured. */
 #define MANY 64
+/* Nanoseconds of a request before one was measured: more than any network takes. */
+#define ASSUMED_NS 50000.0
 /* Operations of a trial. */
 #define TRIAL 4
 /* Share of the time that trials may lose. */
@@ -62,15 +64,15 @@ static bool pays_to_try(const osc_cached_route_t *route, osc_cached_way_t way, u
 osc_cached_way_t osc_cached_route_choose(osc_cached_route_t *route, uint64_t blocks, uint64_t bytes,
                                          bool may_try)
 {
-    osc_cached_way_t way;
+    bool inner = 0 < route->rate[OSC_CACHED_ROUTE_INNER];
+    bool helper = 0 < route->rate[OSC_CACHED_ROUTE_HELPER];
+    osc_cached_way_t way = cheaper(route, blocks, bytes);
 
-    if (0 == route->rate[OSC_CACHED_ROUTE_INNER] && 0 == route->rate[OSC_CACHED_ROUTE_HELPER]) {
+    if ((!inner && !helper) || (!may_try && !(inner && helper))) {
         route->tries = may_try;
-        route->trial =
-            (!may_try || blocks < MANY) ? OSC_CACHED_ROUTE_INNER : OSC_CACHED_ROUTE_HELPER;
+        route->trial = blocks < MANY ? OSC_CACHED_ROUTE_INNER : OSC_CACHED_ROUTE_HELPER;
         return route->trial;
     }
-    way = cheaper(route, blocks, bytes);
     if (0 == route->operations && may_try) {
         route->tries = pays_to_try(route, way, blocks, bytes);
         route->trial = other(way);
@@ -92,10 +94,22 @@ bool osc_cached_route_sent(osc_cached_route_t *route, osc_cached_way_t way, uint
     return route->tries && (0 == route->rate[way] || TRIAL <= route->operations);
 }
 
+void osc_cached_route_sent_apart(osc_cached_route_t *route, osc_cached_way_t way, uint64_t blocks,
+                                 uint64_t bytes)
+{
+    route->total += route->rate[way] * units_of(way, blocks, bytes);
+}
+
 static void measure(osc_cached_route_t *route, osc_cached_way_t way, double rate)
 {
     double *known = &route->rate[way];
 
+    if (!route->warm[way]) {
+        route->warm[way] = true; /* it had to connect; once more, unless that takes long */
+        if (OSC_CACHED_ROUTE_HELPER == way || route->units[way] < MANY) {
+            return;
+        }
+    }
     if (0 == *known || rate < *known) {
         *known = rate; /* a way is not faster by chance */
         return;
@@ -104,6 +118,15 @@ static void measure(osc_cached_route_t *route, osc_cached_way_t way, double rate
         rate = OUTLIER * *known;
     }
     *known += WEIGHT * (rate - *known);
+}
+
+uint64_t osc_cached_route_estimate(const osc_cached_route_t *route, uint64_t operations,
+                                   uint64_t bytes)
+{
+    double rate = route->rate[OSC_CACHED_ROUTE_HELPER];
+
+    return (uint64_t) ((0 < rate ? rate : ASSUMED_NS)
+                       * ((double) operations + (double) bytes / UNIT_BYTES));
 }
 
 void osc_cached_route_flushed(osc_cached_route_t *route, uint64_t ns)

@@ -13,12 +13,14 @@
  * the way taken before has a bonus, so that two that are equal do not alternate.
  *
  * Rates are measured. A batch is what is sent between two flushes; its time is divided by its
- * units, unless it went both ways. The first operation goes the way that is usually
- * cheaper, the next one the other way, and later the way not taken is tried again whenever trials
- * have lost at most 1 % of the time. A trial is a batch of a few operations: it is flushed when
- * these are sent.
+ * units, unless it went both ways or was the first one, which connects. The first operations go the
+ * way that is usually cheaper, the next ones the other way, and later the way not taken is tried
+ * again whenever trials have lost at most 1 % of the time. A trial is a batch of a few operations:
+ * it is flushed when these are sent. Where nothing may be flushed and not both rates are known, the
+ * number of blocks decides.
  *
- *     choose, sent        for each operation; flush when sent says so
+ *     choose, sent        for each operation; flush when sent says so; or
+ *     choose, sent_apart  for one whose completion is not seen
  *     flushed             with the time since the first of them; or
  *     forget              when that was not only theirs
  */
@@ -37,6 +39,7 @@ typedef enum {
 /** What is known of one target; all 0 at the start. */
 typedef struct osc_cached_route {
     double rate[OSC_CACHED_ROUTES]; /**< nanoseconds per unit; 0: never measured */
+    bool warm[OSC_CACHED_ROUTES];   /**< a batch went this way before */
     double total;                   /**< nanoseconds of all batches */
     double lost;                    /**< of these, what trials took more than the other way */
     osc_cached_way_t last;          /**< way of the last operation that was no trial */
@@ -60,6 +63,15 @@ osc_cached_way_t osc_cached_route_choose(osc_cached_route_t *route, uint64_t blo
 /** It went this way. @return whether it is to be flushed now: a trial has ended */
 bool osc_cached_route_sent(osc_cached_route_t *route, osc_cached_way_t way, uint64_t blocks,
                            uint64_t bytes);
+
+/** The same where nobody will know when it is complete, and no trial is under way: it belongs to no
+ * batch. */
+void osc_cached_route_sent_apart(osc_cached_route_t *route, osc_cached_way_t way, uint64_t blocks,
+                                 uint64_t bytes);
+
+/** Nanoseconds that the helper takes for contiguous operations. */
+uint64_t osc_cached_route_estimate(const osc_cached_route_t *route, uint64_t operations,
+                                   uint64_t bytes);
 
 /** All that was sent is complete, so many nanoseconds after its beginning. */
 void osc_cached_route_flushed(osc_cached_route_t *route, uint64_t ns);

@@ -1,0 +1,64 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ *
+ * Is a target away, so that its helper is to do contiguous puts and gets, too?
+ *
+ * The inner component is as fast for them, or faster, unless it needs the target's process and that
+ * computes. Then a flush waits: when one took 20 times as long as the helper takes for the same,
+ * the target is away. The inner component is tried again when 50 times as long has passed, so
+ * trials take 2 % of the time at most; if that flush does not wait, the target is back.
+ *
+ *     UNKNOWN --4 flushes--> WATCHED <--no wait-- AWAY
+ *        |                      |                  ^
+ *        |                      +----- waits ------+
+ *        +--one ends within 500 ns of the last operation: the network did it--> DIRECT, for ever
+ *
+ * Where the network, or a processor, reaches the target's memory by itself nobody ever waits, and a
+ * flush is faster than any message that is answered: such windows are recognised by that, and
+ * contiguous operations never leave the inner component. The first flushes decide nothing else:
+ * they connect.
+ */
+#ifndef OSC_CACHED_PRESENCE_H
+#define OSC_CACHED_PRESENCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum {
+    OSC_CACHED_PRESENCE_UNKNOWN,
+    OSC_CACHED_PRESENCE_WATCHED,
+    OSC_CACHED_PRESENCE_AWAY,
+    OSC_CACHED_PRESENCE_DIRECT
+} osc_cached_presence_state_t;
+
+/** Of one target; all 0 at the start. */
+typedef struct osc_cached_presence {
+    osc_cached_presence_state_t state;
+    uint32_t flushes; /**< while UNKNOWN */
+    uint64_t waited;  /**< nanoseconds: the flush that found it away */
+    uint64_t again;   /**< AWAY: when the inner component is to be tried */
+} osc_cached_presence_t;
+
+/**
+ * A flush of the inner component has ended at @p now; all times in nanoseconds.
+ *
+ * @param waited     how long it took
+ * @param since      how long ago the last operation was issued
+ * @param helper_ns  what the helper takes for the operations that were flushed
+ */
+void osc_cached_presence_flushed(osc_cached_presence_t *presence, uint64_t now, uint64_t waited,
+                                 uint64_t since, uint64_t helper_ns);
+
+/** Is the helper to do a contiguous operation, for which it takes so long? */
+static inline bool osc_cached_presence_is_away(const osc_cached_presence_t *presence, uint64_t now,
+                                               uint64_t helper_ns)
+{
+    return OSC_CACHED_PRESENCE_AWAY == presence->state && now < presence->again
+           && helper_ns < presence->waited;
+}
+
+#endif /* OSC_CACHED_PRESENCE_H */
