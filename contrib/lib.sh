@@ -429,7 +429,7 @@ mpi_run_env()
 # What building the components for the distribution's Open MPI takes.
 # shellcheck disable=SC2034 # used by the commands that source this
 dropin_packages=(gcc libc6-dev make autoconf automake libtool openmpi-bin libopenmpi-dev
-    libpmix-dev libhwloc-dev)
+    libpmix-dev libhwloc-dev libucx-dev)
 
 # The tree these commands belong to.
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

@@ -2,7 +2,7 @@
  * every byte is right, and every call is counted once.
  *
  * test: for=osc-cached cache="mode=always" ranks=2,3 threads=4 cflags="-pthread" needs=cache
- * test: for=osc-cached cache="mode=always window_memory=8K" ranks=3 threads=4 cflags="-pthread"
+ * test: for=osc-cached cache="mode=always window_memory=8K" ranks=3 threads=4 cflags="-pthread" needs=cache
  *
  * Rank 0 has the threads. They read what is never written, again and again; the third one also what
  * others have not asked for. The second time the fourth writes to a place of its own, and reads it
