@@ -308,7 +308,8 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     window = ompi_osc_cached_window_create(win, inner->osc_version.mca_component_name, traced,
                                            ompi_osc_cached_has_devices
                                                || 0 < ompi_osc_cached_numbers.verify);
-    helps = NULL != window && OSC_CACHED_HELPER_OFF != ompi_osc_cached_params.helper;
+    /* nor has osc/sm anything for a helper to do: its processes reach each other's memory */
+    helps = cached && NULL != window && OSC_CACHED_HELPER_OFF != ompi_osc_cached_params.helper;
     if (cached) {
         (void) ompi_osc_cached_window_units(comm, disp_unit, size, &unit, &units, &reach, &helps);
     }
@@ -325,7 +326,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
         ompi_osc_cached_expose(win, *base, size); /* nobody had it before */
     }
     if (helps) {
-        ompi_osc_cached_helper_attach(window, base, size, disp_unit, comm, info, flavor);
+        ompi_osc_cached_helper_attach(window, base, size, disp_unit, comm, info);
     }
     ompi_osc_cached_forward_install(window);
     if (MPI_WIN_FLAVOR_SHARED == flavor) {

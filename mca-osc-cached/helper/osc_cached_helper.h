@@ -28,7 +28,7 @@ int ompi_osc_cached_helper_register(const mca_base_component_t *component);
  */
 void ompi_osc_cached_helper_attach(ompi_osc_cached_window_t *window, void **base, size_t size,
                                    ompi_osc_cached_disp_unit_t disp_unit, ompi_communicator_t *comm,
-                                   opal_info_t *info, int flavor);
+                                   opal_info_t *info);
 
 /** Stop the thread of this process, if there is one. */
 void ompi_osc_cached_helper_finalize(void);

@@ -785,25 +785,26 @@ static bool is_on_one_node(ompi_communicator_t *comm)
     return true;
 }
 
-/* All processes want a helper, and have one. */
-static bool is_agreed(ompi_communicator_t *comm, opal_info_t *info, int flavor, bool memory)
+/* All processes want a helper, and have one.  Each may have another value of osc_cached_helper. */
+static bool is_agreed(ompi_communicator_t *comm, opal_info_t *info, bool memory)
 {
-    bool fits = MPI_WIN_FLAVOR_CREATE == flavor || MPI_WIN_FLAVOR_ALLOCATE == flavor;
-    bool automatic = OSC_CACHED_HELPER_AUTO == ompi_osc_cached_params.helper;
-    int values[2] = {fits, 0};
+    enum { WANTED_THERE, WANTED_HERE, RUNS, USELESS, VALUES };
+    bool useful = !is_on_one_node(comm) && !has_rdma();
+    int values[VALUES] = {[WANTED_THERE] = memory && is_wanted(info, true),
+                          [WANTED_HERE] = memory && is_wanted(info, false),
+                          [RUNS] = ompi_osc_cached_helper_is_running() && knows_all(comm),
+                          [USELESS] = !useful};
     const char *why = NULL;
 
-    if (automatic) {
-        values[1] = !is_on_one_node(comm) && !has_rdma();
-        /* one answer for all: the first process that is alone on its node knows it */
-        if (OMPI_SUCCESS != agree(comm, &values[1], 1, MPI_MAX)) {
-            return false;
-        }
+    if (OMPI_SUCCESS != agree(comm, values, VALUES, MPI_MIN)) {
+        return false;
     }
-    values[0] = fits && memory && is_wanted(info, 0 != values[1]);
-    values[1] = ompi_osc_cached_helper_is_running() && knows_all(comm);
-    if (OMPI_SUCCESS != agree(comm, values, 2, MPI_MIN) || !values[0] || values[1]) {
-        return values[0] && values[1];
+    /* one answer for all: who is alone on its node knows it */
+    if (!values[0 == values[USELESS] ? WANTED_THERE : WANTED_HERE]) {
+        return false;
+    }
+    if (values[RUNS]) {
+        return true;
     }
     why = ompi_osc_cached_helper_start();
     if (NULL != why) {
@@ -835,14 +836,14 @@ static bool find_name(ompi_osc_cached_helper_t *helper, ompi_communicator_t *com
 
 void ompi_osc_cached_helper_attach(ompi_osc_cached_window_t *window, void **base, size_t size,
                                    ompi_osc_cached_disp_unit_t disp_unit, ompi_communicator_t *comm,
-                                   opal_info_t *info, int flavor)
+                                   opal_info_t *info)
 {
     ompi_osc_cached_helper_t *helper;
     bool opened = false;
     int good;
 
     helper = calloc(1, sizeof(*helper));
-    if (!is_agreed(comm, info, flavor, NULL != helper)) {
+    if (!is_agreed(comm, info, NULL != helper)) {
         free(helper);
         return;
     }

@@ -1,6 +1,6 @@
 /* H12, H15: an operation outside of the target's memory is an error of the origin at the next
  * flush, one without an epoch at once; target and origin live.
- * test: for=osc-cached ranks=2 transport=shm,tcp limit=60 mca="osc_cached_helper=on"
+ * test: for=osc-cached needs=cache ranks=2 transport=shm,tcp limit=60 mca="osc_cached_helper=on"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

@@ -1,7 +1,7 @@
 /* H3, H7, H8, H9, H14: accumulates, get_accumulates and their R-forms by the helper: operations and
  * types, pairs with gaps, layouts of all kinds, parts of several messages in order, datatypes freed
  * after the call.
- * test: for=osc-cached ranks=2,3 transport=shm,tcp limit=60 mca="osc_cached_helper=on"
+ * test: for=osc-cached needs=cache ranks=2,3 transport=shm,tcp limit=60 mca="osc_cached_helper=on"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

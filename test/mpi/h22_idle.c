@@ -1,5 +1,5 @@
 /* H22: a helper that nobody asks for anything sleeps: it wakes up for requests only.
- * test: for=osc-cached ranks=2 transport=shm,tcp limit=60 mca="osc_cached_helper=on"
+ * test: for=osc-cached needs=cache ranks=2 transport=shm,tcp limit=60 mca="osc_cached_helper=on"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

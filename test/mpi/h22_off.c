@@ -2,8 +2,8 @@
  * windows have one thread, and nothing is left of them. Each window has its own locks and memory.
  * test: for=osc-cached ranks=2 transport=shm,tcp limit=60 args="off"
  * test: for=osc-cached ranks=2 transport=shm,tcp limit=60 args="off" mca="osc_cached_helper=auto"
- * test: for=osc-cached ranks=2 transport=shm,tcp limit=60 args="on" mca="osc_cached_helper=auto"
- * test: for=osc-cached ranks=2 transport=shm,tcp limit=60 args="on" mca="osc_cached_helper=on"
+ * test: for=osc-cached needs=cache ranks=2 transport=shm,tcp limit=60 args="on" mca="osc_cached_helper=auto"
+ * test: for=osc-cached needs=cache ranks=2 transport=shm,tcp limit=60 args="on" mca="osc_cached_helper=on"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

@@ -1,9 +1,9 @@
 /* H2, H9, H20: puts and gets of many blocks, each by the way that is cheaper: the bytes are right
  * whichever it is, complete at the flush and at the fence, and gaps are left alone; the helper did
  * some of them.
- * test: for=osc-cached ranks=2,3 transport=shm,tcp limit=60 mca="osc_cached_helper=on"
- * test: for=osc-cached ranks=2 transport=shm,tcp limit=60 mca="osc_cached_helper=on" cache="mode=user"
- * test: for=osc-cached ranks=2,3 transport=shm,tcp limit=60 mca="osc_cached_helper=on osc_cached_helper_transfers=helper"
+ * test: for=osc-cached needs=cache ranks=2,3 transport=shm,tcp limit=60 mca="osc_cached_helper=on"
+ * test: for=osc-cached needs=cache ranks=2 transport=shm,tcp limit=60 mca="osc_cached_helper=on" cache="mode=user"
+ * test: for=osc-cached needs=cache ranks=2,3 transport=shm,tcp limit=60 mca="osc_cached_helper=on osc_cached_helper_transfers=helper"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

@@ -1,6 +1,6 @@
 /* H1, H4: accumulates, fetches and swaps of all ranks at all ranks, in all kinds of epochs: sums
  * are exact, and each number is drawn once.
- * test: for=osc-cached ranks=2,4 transport=shm,tcp limit=60 mca="osc_cached_helper=on"
+ * test: for=osc-cached needs=cache ranks=2,4 transport=shm,tcp limit=60 mca="osc_cached_helper=on"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
