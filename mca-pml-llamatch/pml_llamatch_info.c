@@ -55,21 +55,18 @@ static INFO_CONST char *engine_changed(opal_infosubscriber_t *object, INFO_CONST
         return value; /* being freed */
     }
     queues = comm->c_pml_comm->queues;
-    present = (int) queues->engine.kind;
+    present = (int) queues->engine.setup->kind;
     kind = read_value(comm, mca_pml_llamatch_engines, key, value, present);
     if (kind != present && queues->fixed) {
         opal_show_help(LLAMATCH_HELP_FILE, "late_info", true, mca_pml_llamatch_host(), comm->c_name,
                        key, value, mca_pml_llamatch_word(mca_pml_llamatch_engines, present));
     } else if (kind != present) {
         /* being created: there are no entries, and nobody else knows it */
-        llamatch_engine_fini(&queues->engine);
-        if (!mca_pml_llamatch_engine_init(&queues->engine, (llamatch_kind_t) kind)) {
-            (void) mca_pml_llamatch_engine_init(&queues->engine, (llamatch_kind_t) present);
-        }
+        llamatch_engine_init(&queues->engine, &mca_pml_llamatch_setups[kind]);
     }
     queues->fixed = true;
     return (INFO_CONST char *) mca_pml_llamatch_word(mca_pml_llamatch_engines,
-                                                     (int) queues->engine.kind);
+                                                     (int) queues->engine.setup->kind);
 }
 
 static INFO_CONST char *heater_changed(opal_infosubscriber_t *object, INFO_CONST char *key,

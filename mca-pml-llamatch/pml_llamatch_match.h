@@ -37,7 +37,6 @@ _Static_assert(LLAMATCH_ANY_SOURCE == OMPI_ANY_SOURCE, "the core's ANY_SOURCE mu
 /** Part of ob1's state of a communicator; llamatch_peer_t is part of ob1's state of a peer. */
 typedef struct mca_pml_llamatch_queues {
     llamatch_engine_t engine;
-    bool ready;                           /**< false: there was no memory, and add_comm fails */
     bool fixed;                           /**< the engine's kind; from add_comm on */
     bool pauses_heater;                   /**< by the info key */
     struct ompi_communicator_t *comm;     /**< whose queues these are; from add_comm on */
@@ -45,41 +44,12 @@ typedef struct mca_pml_llamatch_queues {
     struct mca_pml_llamatch_queues *prev;
 } mca_pml_llamatch_queues_t;
 
-/** Where a posted receive is: ob1's own number, which orders its lists, is free for that. */
-static inline void mca_pml_llamatch_posted_moved(void *payload, uint64_t array)
-{
-    ((mca_pml_base_request_t *) payload)->req_sequence = array;
-}
-
-/** @return false when there is no memory */
-static inline bool mca_pml_llamatch_engine_init(llamatch_engine_t *engine, llamatch_kind_t kind)
-{
-    llamatch_config_t config = llamatch_config_default;
-
-    config.pool = mca_pml_llamatch_pool;
-    config.entries = (uint32_t) mca_pml_llamatch_tuning.entries;
-    config.kind = kind;
-    config.find = mca_pml_llamatch_find;
-    config.moved = mca_pml_llamatch_posted_moved;
-    config.hot = mca_pml_llamatch_hot;
-    return LLAMATCH_OK == llamatch_engine_init(engine, &config);
-}
-
 /** As the parameters say. The info key may still have another kind in mind (add_comm). */
 static inline void mca_pml_llamatch_queues_init(mca_pml_llamatch_queues_t *queues)
 {
     queues->fixed = false;
     queues->pauses_heater = false;
-    queues->ready = mca_pml_llamatch_engine_init(&queues->engine,
-                                                 (llamatch_kind_t) mca_pml_llamatch_tuning.engine);
-}
-
-/** To be called while the peers still exist. */
-static inline void mca_pml_llamatch_queues_fini(mca_pml_llamatch_queues_t *queues)
-{
-    if (queues->ready) {
-        llamatch_engine_fini(&queues->engine);
-    }
+    llamatch_engine_init(&queues->engine, &mca_pml_llamatch_setups[mca_pml_llamatch_tuning.engine]);
 }
 
 /**
@@ -119,7 +89,9 @@ static inline void *mca_pml_llamatch_match_posted(mca_pml_llamatch_queues_t *que
     return payload;
 }
 
-/** @return false when it is not posted: another thread has matched it, or it was cancelled before
+/**
+ * @param peer  NULL for any source, and where the request itself leads to its queue
+ * @return false when it is not posted: another thread has matched it, or it was cancelled before
  */
 static inline bool mca_pml_llamatch_cancel_posted(mca_pml_llamatch_queues_t *queues,
                                                   llamatch_peer_t *peer, void *payload)

@@ -217,7 +217,7 @@ static double mean(const llamatch_stats_t *stats)
 
 READ_ENGINE(posted_depth_mean, double, mean(&posted))
 READ_ENGINE(unexpected_depth_mean, double, mean(&unexpected))
-READ_ENGINE(engine, int, queues->engine.kind)
+READ_ENGINE(engine, int, queues->engine.setup->kind)
 READ_ENGINE(hashes, unsigned long, llamatch_engine_num_indexed(&queues->engine))
 
 /* --- of the process ------------------------------------------------------------------------- */

@@ -87,7 +87,7 @@ void mca_pml_llamatch_summary_add(ompi_communicator_t *comm)
     if (num_comms++ < MAX_COMMS) {
         append("\n  %s, rank %d of %d, engine %s", comm->c_name, ompi_comm_rank(comm),
                ompi_comm_size(comm),
-               mca_pml_llamatch_word(mca_pml_llamatch_engines, (int) engine->kind));
+               mca_pml_llamatch_word(mca_pml_llamatch_engines, (int) engine->setup->kind));
         append_queues(stats);
     }
     for (int i = 0; i < 2; ++i) {

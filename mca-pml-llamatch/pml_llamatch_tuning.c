@@ -34,7 +34,7 @@
 #include "pml_llamatch_glue.h"
 
 llamatch_pool_t *mca_pml_llamatch_pool;
-llamatch_find_fn_t mca_pml_llamatch_find;
+llamatch_setup_t mca_pml_llamatch_setups[LLAMATCH_NUM_KINDS];
 mca_pml_llamatch_tuning_t mca_pml_llamatch_tuning;
 
 /* --- parameters ----------------------------------------------------------------------------- */
@@ -413,11 +413,7 @@ int mca_pml_llamatch_tuning_register(void)
 
 bool mca_pml_llamatch_tuning_init(void)
 {
-    const llamatch_simd_path_t *all; /* fastest first, scalar last */
-    size_t count = llamatch_simd_paths(&all);
-
     read_parameters();
-    mca_pml_llamatch_find = all[mca_pml_llamatch_tuning.simd ? count - 1 : 0].find;
     mca_pml_llamatch_heater_publish();
     if (LLAMATCH_OK != llamatch_pool_create(NULL, &mca_pml_llamatch_pool)) {
         return false;
@@ -426,10 +422,31 @@ bool mca_pml_llamatch_tuning_init(void)
     return true;
 }
 
+/* Where a posted receive is: ob1's own number, which orders its lists, is free for that. */
+static void posted_moved(void *payload, uint64_t node)
+{
+    ((mca_pml_base_request_t *) payload)->req_sequence = node;
+}
+
 void mca_pml_llamatch_tuning_enable(void)
 {
+    const llamatch_simd_path_t *all; /* fastest first, scalar last */
+    size_t count = llamatch_simd_paths(&all);
+    llamatch_config_t config = llamatch_config_default;
+
     selected = true;
     mca_pml_llamatch_heater_start();
+    config.pool = mca_pml_llamatch_pool;
+    config.entries = (uint32_t) mca_pml_llamatch_tuning.entries;
+    config.find = all[mca_pml_llamatch_tuning.simd ? count - 1 : 0].find;
+    config.moved = posted_moved;
+    config.hot = mca_pml_llamatch_hot;
+    for (int kind = 0; kind < LLAMATCH_NUM_KINDS; ++kind) {
+        config.kind = (llamatch_kind_t) kind;
+        if (LLAMATCH_OK != llamatch_setup_init(&mca_pml_llamatch_setups[kind], &config)) {
+            mca_pml_llamatch_out_of_memory("the matching engine");
+        }
+    }
 }
 
 void mca_pml_llamatch_tuning_fini(void)

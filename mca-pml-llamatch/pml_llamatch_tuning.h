@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "llamatch_queue.h"
+#include "llamatch_engine.h"
 
 struct ompi_communicator_t;
 
@@ -30,9 +30,11 @@ typedef struct mca_pml_llamatch_tuning {
 
 extern mca_pml_llamatch_tuning_t mca_pml_llamatch_tuning;
 
-/** Where the arrays of all communicators come from, and how they are searched. */
+/** Where the arrays of all communicators come from. */
 extern llamatch_pool_t *mca_pml_llamatch_pool;
-extern llamatch_find_fn_t mca_pml_llamatch_find;
+
+/** Of engines, by their kind. */
+extern llamatch_setup_t mca_pml_llamatch_setups[LLAMATCH_NUM_KINDS];
 
 /** What else the heater heats; NULL: there is none (pml_llamatch_heater.c). */
 extern llamatch_hot_t *mca_pml_llamatch_hot;

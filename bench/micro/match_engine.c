@@ -91,6 +91,7 @@ static uint32_t peers, each = 1, *order; /* entries of each peer */
 static struct item *items;
 static struct list_peer *lists;
 static llamatch_peer_t *engine_peers;
+static llamatch_setup_t setup;
 static llamatch_engine_t engine;
 static llamatch_pool_t *pool;
 
@@ -342,7 +343,8 @@ static void open_engine(void)
     engine_peers = memory(peers * sizeof(*engine_peers));
     need(LLAMATCH_OK == llamatch_pool_create(NULL, &pool), "pool");
     config.pool = pool;
-    need(LLAMATCH_OK == llamatch_engine_init(&engine, &config), "engine");
+    need(LLAMATCH_OK == llamatch_setup_init(&setup, &config), "engine");
+    llamatch_engine_init(&engine, &setup);
     for (uint32_t i = 0; i < peers; ++i) {
         llamatch_peer_init(&engine_peers[i]);
         lists[i].posted.next = lists[i].posted.prev = &lists[i].posted;
@@ -435,6 +437,7 @@ static void measure_peers(void)
 /* Searches */
 
 struct searched {
+    llamatch_setup_t setup;
     llamatch_engine_t engine;
     llamatch_peer_t peer;
     struct item last;
@@ -450,7 +453,8 @@ static void fill(struct searched *s, llamatch_find_fn_t find, uint32_t depth)
     config.kind = LLAMATCH_LLA;
     config.find = find;
     memset(s, 0, sizeof(*s));
-    need(LLAMATCH_OK == llamatch_engine_init(&s->engine, &config), "engine");
+    need(LLAMATCH_OK == llamatch_setup_init(&s->setup, &config), "engine");
+    llamatch_engine_init(&s->engine, &s->setup);
     llamatch_peer_init(&s->peer);
     for (uint32_t i = 1; i < depth; ++i) {
         need(LLAMATCH_OK

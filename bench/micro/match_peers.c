@@ -13,7 +13,9 @@
  * communicator that is made, that then has a receive posted, or an unexpected message (its request
  * or buffer included).
  *
- * Arguments: --counts=16,64,... --batches --ms
+ * Arguments: --counts=16,64,... --batches --ms, and --gaps=BYTES: up to so many between one
+ * communicator and the next. At equal distances, some of them (two pages) put all communicators
+ * into the same sets of caches.
  */
 
 #include "match.h"
@@ -115,10 +117,13 @@ int main(int argc, char **argv)
 {
     const char *counts;
     char count[16];
+    long most_gap;
+    void **gaps;
     int most = 0;
     double before;
 
     match_init(&argc, &argv, MPI_THREAD_SINGLE);
+    most_gap = micro_number("gaps", 1);
     counts = micro_option("counts", "16,64,256,512,1024,2048,4096");
     MATCH_EACH(count, counts)
     {
@@ -127,10 +132,12 @@ int main(int argc, char **argv)
     comms = micro_memory((size_t) most * sizeof(MPI_Comm));
     requests = micro_memory((size_t) most * MANY * sizeof(MPI_Request));
     bytes = micro_memory((size_t) most * MANY);
+    gaps = micro_memory((size_t) most * sizeof(*gaps));
     peers = most;
     before = resident_bytes();
     for (int i = 0; i < most; ++i) {
         OK(MPI_Comm_dup(MPI_COMM_SELF, &comms[i]));
+        gaps[i] = malloc(1 + (size_t) (i * 7919L % most_gap));
     }
     print_growth("idle", before);
     before = resident_bytes();
@@ -152,7 +159,9 @@ int main(int argc, char **argv)
     }
     for (int i = 0; i < most; ++i) {
         OK(MPI_Comm_free(&comms[i]));
+        free(gaps[i]);
     }
+    free(gaps);
     free(comms);
     free(requests);
     free(bytes);

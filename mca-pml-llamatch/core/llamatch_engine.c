@@ -11,14 +11,17 @@
 #include "llamatch_engine.h"
 #include "llamatch_simd.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Keeps what is rarely needed out of the functions on the way of many messages, which then need not
  * save the registers it would use. */
 #if defined(__GNUC__)
 #define APART __attribute__((noinline))
+#define IN_PLACE __attribute__((always_inline)) static inline
 #else
 #define APART
+#define IN_PLACE static inline
 #endif
 
 /* A queue gets an index when it is longer than index_above and when the searches that
@@ -41,13 +44,14 @@ static uint32_t smaller(uint32_t a, uint32_t b)
 /* What a queue that was not searched yet has passed: kind HASH wants an index at once. */
 static uint32_t none_passed(const llamatch_engine_t *engine)
 {
-    return (LLAMATCH_HASH == engine->kind) ? UINT32_MAX : 0;
+    return (LLAMATCH_HASH == engine->setup->kind) ? UINT32_MAX : 0;
 }
 
-int llamatch_engine_init(llamatch_engine_t *engine, const llamatch_config_t *config)
+int llamatch_setup_init(llamatch_setup_t *setup, const llamatch_config_t *config)
 {
     /* A list is made of arrays of one entry. */
     uint32_t entries = (LLAMATCH_LIST == config->kind) ? 1 : config->entries;
+    llamatch_shape_t *posted = &setup->posted_shape;
     const llamatch_simd_path_t *paths;
     llamatch_find_fn_t find = config->find;
     int status;
@@ -59,35 +63,34 @@ int llamatch_engine_init(llamatch_engine_t *engine, const llamatch_config_t *con
         (void) llamatch_simd_paths(&paths);
         find = paths[0].find;
     }
-    memset(engine, 0, sizeof(*engine));
-    status = llamatch_shape_init(&engine->posted_shape, config->pool, entries, find, config->moved);
+    memset(setup, 0, sizeof(*setup));
+    status = llamatch_shape_init(posted, config->pool, entries, find, config->moved);
     if (LLAMATCH_OK != status) {
         return status;
     }
     if (LLAMATCH_AUTO == config->kind) {
-        engine->posted_shape.short_entries =
-            smaller(LLAMATCH_SHORT_MAX, smaller(entries, config->index_above));
-        engine->posted_shape.own_entries =
-            (NULL != config->hot)
-                ? 0
-                : smaller(LLAMATCH_OWN_ENTRIES, engine->posted_shape.short_entries);
+        posted->short_entries = smaller(LLAMATCH_SHORT_MAX, smaller(entries, config->index_above));
+        posted->own_entries =
+            (NULL != config->hot) ? 0 : smaller(LLAMATCH_OWN_ENTRIES, posted->short_entries);
     }
-    engine->unexpected_shape = engine->posted_shape;
-    engine->unexpected_shape.moved = NULL;
-    engine->indexing.pool = config->pool;
-    engine->indexing.drop_below = config->index_above / INDEX_HYSTERESIS;
-    engine->indexing.keep = LLAMATCH_HASH == config->kind;
-    status = llamatch_shape_init(&engine->indexing.bucket, config->pool, LLAMATCH_BUCKET_ENTRIES,
-                                 find, NULL);
-    if (LLAMATCH_OK != status) {
-        return status;
-    }
-    engine->kind = config->kind;
-    engine->index_above = config->index_above;
-    engine->hot = config->hot;
+    setup->unexpected_shape = *posted;
+    setup->unexpected_shape.moved = NULL;
+    setup->indexing.pool = config->pool;
+    setup->indexing.drop_below = config->index_above / INDEX_HYSTERESIS;
+    setup->indexing.keep = LLAMATCH_HASH == config->kind;
+    setup->kind = config->kind;
+    setup->index_above = config->index_above;
+    setup->hot = config->hot;
+    return llamatch_shape_init(&setup->indexing.bucket, config->pool, LLAMATCH_BUCKET_ENTRIES, find,
+                               NULL);
+}
+
+void llamatch_engine_init(llamatch_engine_t *engine, const llamatch_setup_t *setup)
+{
+    memset(engine, 0, sizeof(*engine));
+    engine->setup = setup;
     llamatch_lane_init(&engine->wild);
     engine->wild.queue.passed = none_passed(engine);
-    return LLAMATCH_OK;
 }
 
 static void clear_lane(llamatch_engine_t *engine, llamatch_lane_t *lane,
@@ -96,7 +99,7 @@ static void clear_lane(llamatch_engine_t *engine, llamatch_lane_t *lane,
     if (llamatch_lane_has_index(lane)) {
         /* all entries go; none is moved before, as its item may be gone */
         lane->queue.index->marked = 0;
-        llamatch_index_drop(&engine->indexing, &lane->queue, shape);
+        llamatch_index_drop(&engine->setup->indexing, &lane->queue, shape);
     }
     llamatch_lane_clear(lane, shape);
 }
@@ -104,10 +107,12 @@ static void clear_lane(llamatch_engine_t *engine, llamatch_lane_t *lane,
 void llamatch_engine_fini(llamatch_engine_t *engine)
 {
     for (llamatch_peer_t *peer = engine->peers; NULL != peer; peer = peer->next) {
-        clear_lane(engine, &peer->posted, &engine->posted_shape);
-        clear_lane(engine, &peer->unexpected, &engine->unexpected_shape);
+        clear_lane(engine, &peer->posted, &engine->setup->posted_shape);
+        clear_lane(engine, &peer->unexpected, &engine->setup->unexpected_shape);
     }
-    clear_lane(engine, &engine->wild, &engine->posted_shape);
+    clear_lane(engine, &engine->wild, &engine->setup->posted_shape);
+    free(engine->posted.depths);
+    free(engine->unexpected.depths);
 }
 
 void llamatch_peer_init(llamatch_peer_t *peer)
@@ -132,7 +137,7 @@ static void know_peer(llamatch_engine_t *engine, llamatch_peer_t *peer)
 static void make_index(llamatch_engine_t *engine, llamatch_queue_t *queue,
                        const llamatch_shape_t *shape, llamatch_counts_t *counts)
 {
-    if (LLAMATCH_OK == llamatch_index_build(&engine->indexing, queue, shape)) {
+    if (LLAMATCH_OK == llamatch_index_build(&engine->setup->indexing, queue, shape)) {
         ++counts->indexed;
         queue->passed = UINT32_MAX;
     } else {
@@ -181,10 +186,10 @@ void llamatch_engine_enter_ring(llamatch_engine_t *engine, llamatch_peer_t *peer
 /* A lane may have got an array: with a heater, it keeps none when it is emptied. */
 static inline void heed(llamatch_engine_t *engine, const llamatch_peer_t *peer)
 {
-    if (NULL != engine->hot) {
-        llamatch_hot_add(engine->hot, engine);
+    if (NULL != engine->setup->hot) {
+        llamatch_hot_add(engine->setup->hot, engine);
         if (NULL != peer) {
-            llamatch_hot_add(engine->hot, peer);
+            llamatch_hot_add(engine->setup->hot, peer);
         }
     }
 }
@@ -211,10 +216,11 @@ static inline void appended(llamatch_engine_t *engine, llamatch_lane_t *lane,
         close_lane(lane, shape);
     }
     if (NULL != queue->index) {
-        llamatch_index_add(&engine->indexing, queue, shape, tag, pos);
+        llamatch_index_add(&engine->setup->indexing, queue, shape, tag, pos);
         counts->dropped += (NULL == queue->index);
     } else if (UINT32_MAX == queue->passed
-               && (LLAMATCH_HASH == engine->kind || queue->count > engine->index_above)) {
+               && (LLAMATCH_HASH == engine->setup->kind
+                   || queue->count > engine->setup->index_above)) {
         make_index(engine, queue, shape, counts);
     }
 }
@@ -231,9 +237,9 @@ static inline bool has_room(const llamatch_lane_t *lane, const llamatch_shape_t 
 }
 
 APART static int post_any(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag, void *item,
-                          uint64_t *array)
+                          uint64_t *place)
 {
-    const llamatch_shape_t *shape = &engine->posted_shape;
+    const llamatch_shape_t *shape = &engine->setup->posted_shape;
     llamatch_lane_t *lane = (NULL != peer) ? &peer->posted : &engine->wild;
     llamatch_pos_t pos;
 
@@ -244,7 +250,7 @@ APART static int post_any(llamatch_engine_t *engine, llamatch_peer_t *peer, int3
         return LLAMATCH_ERR_NO_MEMORY;
     }
     heed(engine, peer);
-    *array = llamatch_lane_array(lane, shape);
+    *place = llamatch_lane_place(lane);
     ++engine->next_post;
     llamatch_lengthen(&engine->num_posted, &engine->most_posted);
     appended(engine, lane, shape, &engine->posted, tag, pos);
@@ -252,33 +258,51 @@ APART static int post_any(llamatch_engine_t *engine, llamatch_peer_t *peer, int3
 }
 
 int llamatch_engine_post_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
-                              void *item, uint64_t *array)
+                              void *item, uint64_t *place)
 {
-    const llamatch_shape_t *shape = &engine->posted_shape;
+    const llamatch_shape_t *shape = &engine->setup->posted_shape;
     llamatch_lane_t *lane = (NULL != peer) ? &peer->posted : &engine->wild;
     uint64_t seq = engine->next_post;
 
     if (!has_room(lane, shape)) {
-        return post_any(engine, peer, tag, item, array);
+        return post_any(engine, peer, tag, item, place);
     }
-    *array = (uintptr_t) llamatch_node_tags(
-        shape, llamatch_queue_push(&lane->queue, shape, tag, seq, item).node);
+    *place = (uintptr_t) llamatch_queue_push(&lane->queue, shape, tag, seq, item).node;
     engine->next_post = seq + 1;
     llamatch_lengthen(&engine->num_posted, &engine->most_posted);
     return LLAMATCH_OK;
 }
 
-/* A search has looked at this many entries: count it, and see whether the queue should be indexed.
- */
+/* See that depths can be counted. @return whether they could not before */
+APART static bool begin_depths(llamatch_counts_t *counts)
+{
+    if (NULL != counts->depths) {
+        return false;
+    }
+    counts->depths = calloc(1, sizeof(*counts->depths));
+    return NULL != counts->depths;
+}
+
+/* A search has looked at this many entries. */
 static inline void count_depth(llamatch_counts_t *counts, uint64_t depth)
 {
-    if (1 < depth) {
+    llamatch_depths_t *depths = counts->depths;
+
+    if (NULL == depths) {
+        if (2 > depth || !begin_depths(counts)) {
+            return;
+        }
+        depths = counts->depths;
+    }
+    if (LLAMATCH_LIKELY(depth <= LLAMATCH_SHALLOW)) {
+        ++depths->shallow[depth];
+    } else {
         uint32_t class = 63 - (uint32_t) __builtin_clzll(depth);
 
-        ++counts->depths[(class < LLAMATCH_DEPTHS) ? class : LLAMATCH_DEPTHS - 1];
-        counts->depth_sum += depth;
-        if (depth > counts->depth_max) {
-            counts->depth_max = depth;
+        ++depths->deep[(class < LLAMATCH_DEPTHS) ? class : LLAMATCH_DEPTHS - 1];
+        depths->deep_sum += depth;
+        if (depth > depths->deep_max) {
+            depths->deep_max = depth;
         }
     }
 }
@@ -293,12 +317,13 @@ APART static void add_passed(llamatch_engine_t *engine, llamatch_lane_t *lane,
     if (llamatch_lane_is_short(lane)) {
         return;
     }
-    if (NULL != queue->index || LLAMATCH_AUTO != engine->kind) {
+    if (NULL != queue->index || LLAMATCH_AUTO != engine->setup->kind) {
         return;
     }
     queue->passed =
         (depth < UINT32_MAX - queue->passed) ? queue->passed + (uint32_t) depth : UINT32_MAX;
-    if (queue->count > engine->index_above && queue->passed / PASSED_PER_ENTRY >= queue->count) {
+    if (queue->count > engine->setup->index_above
+        && queue->passed / PASSED_PER_ENTRY >= queue->count) {
         make_index(engine, queue, shape, counts);
     }
 }
@@ -307,7 +332,7 @@ static inline void count_passed(llamatch_engine_t *engine, llamatch_lane_t *lane
                                 const llamatch_shape_t *shape, llamatch_counts_t *counts,
                                 uint64_t depth)
 {
-    if (LLAMATCH_UNLIKELY(depth > engine->index_above)) { /* never of a short lane */
+    if (LLAMATCH_UNLIKELY(depth > engine->setup->index_above)) { /* never of a short lane */
         add_passed(engine, lane, shape, counts, depth);
     }
 }
@@ -329,7 +354,7 @@ static inline void take_long(llamatch_engine_t *engine, llamatch_lane_t *lane,
             llamatch_lane_open(lane, shape);
         }
     } else {
-        llamatch_index_remove(&engine->indexing, &lane->queue, shape, pos);
+        llamatch_index_remove(&engine->setup->indexing, &lane->queue, shape, pos);
         counts->dropped += (NULL == lane->queue.index);
         llamatch_lane_changed(lane, shape);
     }
@@ -384,7 +409,7 @@ static inline llamatch_found_t found_at(const llamatch_shape_t *shape, llamatch_
 static inline llamatch_found_t first_posted(llamatch_engine_t *engine, llamatch_lane_t *lane,
                                             int32_t tag, uint64_t limit, uint64_t *examined)
 {
-    const llamatch_shape_t *shape = &engine->posted_shape;
+    const llamatch_shape_t *shape = &engine->setup->posted_shape;
     llamatch_queue_t *queue = &lane->queue;
     llamatch_found_t found, any_tag = {NULL, {NULL, 0}};
 
@@ -396,10 +421,11 @@ static inline llamatch_found_t first_posted(llamatch_engine_t *engine, llamatch_
                                                    limit, examined));
     }
     if (0 != queue->index->any_tags && 0 <= tag) {
-        any_tag = found_at(shape, llamatch_index_find(&engine->indexing, queue, shape,
+        any_tag = found_at(shape, llamatch_index_find(&engine->setup->indexing, queue, shape,
                                                       LLAMATCH_ANY_TAG, examined));
     }
-    found = found_at(shape, llamatch_index_find(&engine->indexing, queue, shape, tag, examined));
+    found =
+        found_at(shape, llamatch_index_find(&engine->setup->indexing, queue, shape, tag, examined));
     return (seq_of(&any_tag) < seq_of(&found)) ? any_tag : found;
 }
 
@@ -448,8 +474,8 @@ static int first_of_both(llamatch_engine_t *engine, llamatch_lane_t *const lanes
     llamatch_found_t other;
 
     if (!quick[0] && !quick[1]) {
-        return first_merged(&engine->posted_shape, lanes, llamatch_key_of_message(tag), found,
-                            examined);
+        return first_merged(&engine->setup->posted_shape, lanes, llamatch_key_of_message(tag),
+                            found, examined);
     }
     *found = first_posted(engine, lanes[here], tag, UINT64_MAX, &examined[here]);
     other = first_posted(engine, lanes[!here], tag, seq_of(found), &examined[!here]);
@@ -464,7 +490,7 @@ static int first_of_both(llamatch_engine_t *engine, llamatch_lane_t *const lanes
 APART static void *match_long(llamatch_engine_t *engine, llamatch_lane_t *const lanes[2],
                               int32_t tag)
 {
-    const llamatch_shape_t *shape = &engine->posted_shape;
+    const llamatch_shape_t *shape = &engine->setup->posted_shape;
     llamatch_found_t found = {NULL, {NULL, 0}};
     uint64_t examined[2] = {0, 0};
     int from = (0 == lanes[1]->live) ? 0 : 1;
@@ -521,25 +547,47 @@ APART static bool take_first(llamatch_engine_t *engine, llamatch_lane_t *lane,
     return true;
 }
 
-/* Search one lane as far as that is quick: what is within reach, or, long, the first entry. @return
- * whether there can be nothing else; then *item is what was taken, or NULL */
-static inline bool take_near(llamatch_engine_t *engine, llamatch_lane_t *lane,
-                             const llamatch_shape_t *shape, llamatch_counts_t *counts,
-                             uint32_t *length, llamatch_key_t key, void **item)
+/* Search what a lane has within reach but its first entry, which does not match. @return whether
+ * there can be nothing else; then *item is what was taken, or NULL */
+IN_PLACE bool take_behind(llamatch_lane_t *lane, llamatch_counts_t *counts, uint32_t *length,
+                          llamatch_key_t key, void **item)
 {
     uint32_t index;
 
+    if (LLAMATCH_UNLIKELY(!llamatch_lane_has_front(lane) || NULL == counts->depths)) {
+        return false;
+    }
+    index = llamatch_lane_find_behind(lane, key);
+    if (LLAMATCH_SHORT_MAX == index && !llamatch_lane_is_short(lane)) {
+        return false;
+    }
+    ++counts->depths->shallow[llamatch_lane_depth(lane, index)];
+    if (LLAMATCH_SHORT_MAX == index) {
+        ++counts->searches;
+        *item = NULL;
+        return true;
+    }
+    *item = lane->slots[index].item;
+    lane->live &= ~((uint64_t) 1 << index); /* the first one is still there */
+    --*length;
+    return true;
+}
+
+/* The same when that has returned false, and of a long lane the first entry. An open lane becomes
+ * long. */
+APART static bool take_near(llamatch_engine_t *engine, llamatch_lane_t *lane,
+                            const llamatch_shape_t *shape, llamatch_counts_t *counts,
+                            uint32_t *length, llamatch_key_t key, void **item)
+{
+    if (begin_depths(counts) && take_behind(lane, counts, length, key, item)) {
+        return true;
+    }
     if (!llamatch_lane_has_front(lane)) {
         return NULL == lane->queue.index
                && take_first(engine, lane, shape, counts, length, key, item);
     }
-    index = llamatch_lane_find(lane, key);
-    if (LLAMATCH_SHORT_MAX == index && !llamatch_lane_is_short(lane)) {
-        llamatch_lane_close(lane, shape);
-        return false;
-    }
-    *item = take_short(lane, shape, counts, length, index, llamatch_lane_depth(lane, index));
-    return true;
+    close_lane(lane, shape);
+    return false;
 }
 
 /* Match with two short lanes. */
@@ -564,13 +612,13 @@ APART static void *match_both(llamatch_engine_t *engine, llamatch_lane_t *const 
             index = in_other;
         }
     }
-    return take_short(lane, &engine->posted_shape, &engine->posted, &engine->num_posted, index,
-                      depth);
+    return take_short(lane, &engine->setup->posted_shape, &engine->posted, &engine->num_posted,
+                      index, depth);
 }
 
-void *llamatch_engine_match_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag)
+APART static void *match_any(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag)
 {
-    const llamatch_shape_t *shape = &engine->posted_shape;
+    const llamatch_shape_t *shape = &engine->setup->posted_shape;
     llamatch_lane_t *const lanes[2] = {&peer->posted, &engine->wild};
     void *item;
 
@@ -588,22 +636,35 @@ void *llamatch_engine_match_slow(llamatch_engine_t *engine, llamatch_peer_t *pee
     return match_long(engine, lanes, tag);
 }
 
+void *llamatch_engine_match_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag)
+{
+    llamatch_lane_t *lane = (0 != peer->posted.live) ? &peer->posted : &engine->wild;
+    void *item;
+
+    if ((0 == peer->posted.live || 0 == engine->wild.live)
+        && take_behind(lane, &engine->posted, &engine->num_posted, llamatch_key_of_message(tag),
+                       &item)) {
+        return item;
+    }
+    return match_any(engine, peer, tag);
+}
+
 /* @return false when it is not there */
-APART static bool cancel_long(llamatch_engine_t *engine, llamatch_lane_t *lane, uint64_t array,
+APART static bool cancel_long(llamatch_engine_t *engine, llamatch_lane_t *lane, uint64_t place,
                               const void *item)
 {
-    const llamatch_shape_t *shape = &engine->posted_shape;
+    const llamatch_shape_t *shape = &engine->setup->posted_shape;
     llamatch_pos_t pos;
 
     close_lane(lane, shape);
-    pos = llamatch_lane_find_item(shape, array, item);
+    pos = llamatch_lane_find_item(lane, shape, place, item);
     if (NULL == pos.node) {
         return false;
     }
     if (NULL == lane->queue.index) {
         take_long(engine, lane, shape, &engine->posted, pos);
     } else {
-        llamatch_index_cancel(&engine->indexing, &lane->queue, shape, pos);
+        llamatch_index_cancel(&engine->setup->indexing, &lane->queue, shape, pos);
         engine->posted.dropped += (NULL == lane->queue.index);
         llamatch_lane_changed(lane, shape);
     }
@@ -611,23 +672,23 @@ APART static bool cancel_long(llamatch_engine_t *engine, llamatch_lane_t *lane, 
 }
 
 int llamatch_engine_cancel_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, void *item,
-                                uint64_t array)
+                                uint64_t place)
 {
-    llamatch_lane_t *lane = (NULL != peer) ? &peer->posted : &engine->wild;
-    const llamatch_shape_t *shape = &engine->posted_shape;
+    llamatch_lane_t *lane = llamatch_place_lane(place);
     uint32_t index = LLAMATCH_SHORT_MAX;
 
-    if (0 == array) {
+    if (0 == place) {
         return LLAMATCH_NOT_FOUND;
     }
-    if (llamatch_lane_is_short(lane)
-        || (llamatch_lane_has_front(lane)
-            && array == (uintptr_t) llamatch_node_tags(shape, lane->queue.head))) {
+    if (NULL == lane) {
+        lane = (NULL != peer) ? &peer->posted : &engine->wild;
+    }
+    if (llamatch_lane_has_front(lane)) {
         index = llamatch_lane_index_of(lane, item);
     }
     if (LLAMATCH_SHORT_MAX != index) {
-        llamatch_lane_take(lane, shape, index);
-    } else if (llamatch_lane_is_short(lane) || !cancel_long(engine, lane, array, item)) {
+        llamatch_lane_take(lane, &engine->setup->posted_shape, index);
+    } else if (llamatch_lane_is_short(lane) || !cancel_long(engine, lane, place, item)) {
         return LLAMATCH_NOT_FOUND;
     }
     --engine->num_posted;
@@ -638,7 +699,7 @@ int llamatch_engine_cancel_slow(llamatch_engine_t *engine, llamatch_peer_t *peer
 APART static int arrive_any(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
                             void *item)
 {
-    const llamatch_shape_t *shape = &engine->unexpected_shape;
+    const llamatch_shape_t *shape = &engine->setup->unexpected_shape;
     llamatch_lane_t *lane = &peer->unexpected;
     bool is_first = 0 == lane->live;
     llamatch_pos_t pos;
@@ -665,11 +726,11 @@ int llamatch_engine_arrive_slow(llamatch_engine_t *engine, llamatch_peer_t *peer
 {
     llamatch_lane_t *lane = &peer->unexpected;
 
-    if (LLAMATCH_ANY_TAG == tag || !has_room(lane, &engine->unexpected_shape)) {
+    if (LLAMATCH_ANY_TAG == tag || !has_room(lane, &engine->setup->unexpected_shape)) {
         return arrive_any(engine, peer, tag, item);
     }
-    (void) llamatch_queue_push(&lane->queue, &engine->unexpected_shape, tag, engine->next_arrival,
-                               item);
+    (void) llamatch_queue_push(&lane->queue, &engine->setup->unexpected_shape, tag,
+                               engine->next_arrival, item);
     ++engine->next_arrival;
     llamatch_lengthen(&engine->num_unexpected, &engine->most_unexpected);
     return LLAMATCH_OK;
@@ -680,7 +741,7 @@ static inline llamatch_found_t first_message(llamatch_engine_t *engine, llamatch
                                              int32_t tag, uint64_t *examined)
 {
     llamatch_lane_t *lane = &peer->unexpected;
-    const llamatch_shape_t *shape = &engine->unexpected_shape;
+    const llamatch_shape_t *shape = &engine->setup->unexpected_shape;
     llamatch_found_t found;
     uint64_t here = 0;
 
@@ -694,8 +755,8 @@ static inline llamatch_found_t first_message(llamatch_engine_t *engine, llamatch
         here = 0;
     }
     if (NULL != lane->queue.index && LLAMATCH_ANY_TAG != tag) {
-        return found_at(shape,
-                        llamatch_index_find(&engine->indexing, &lane->queue, shape, tag, examined));
+        return found_at(shape, llamatch_index_find(&engine->setup->indexing, &lane->queue, shape,
+                                                   tag, examined));
     }
     found = found_at(shape, llamatch_queue_find(&lane->queue, shape, llamatch_key_of_receive(tag),
                                                 UINT64_MAX, &here));
@@ -768,19 +829,25 @@ llamatch_message_t llamatch_engine_probe(llamatch_engine_t *engine, llamatch_pee
     return message;
 }
 
-/* Receive from any source, or from a peer whose first message it is not. */
-APART static llamatch_message_t receive_long(llamatch_engine_t *engine, llamatch_peer_t *peer,
-                                             int32_t tag)
+APART static llamatch_message_t receive_any(llamatch_engine_t *engine, llamatch_peer_t *peer,
+                                            int32_t tag)
 {
+    const llamatch_shape_t *shape = &engine->setup->unexpected_shape;
     llamatch_message_t message = {NULL, peer};
-    llamatch_found_t found = search(engine, &message.peer, tag);
+    llamatch_found_t found;
+
+    if (NULL != peer
+        && take_near(engine, &peer->unexpected, shape, &engine->unexpected, &engine->num_unexpected,
+                     llamatch_key_of_receive(tag), &message.item)) {
+        return message;
+    }
+    found = search(engine, &message.peer, tag);
     if (NULL == found.slot) {
         ++engine->unexpected.searches;
         return message;
     }
     --engine->num_unexpected;
-    message.item = take_out(engine, &message.peer->unexpected, &engine->unexpected_shape,
-                            &engine->unexpected, &found);
+    message.item = take_out(engine, &message.peer->unexpected, shape, &engine->unexpected, &found);
     if (NULL != peer) {
         return message;
     }
@@ -800,11 +867,11 @@ llamatch_message_t llamatch_engine_receive_slow(llamatch_engine_t *engine, llama
     llamatch_message_t message = {NULL, peer};
 
     if (NULL != peer
-        && take_near(engine, &peer->unexpected, &engine->unexpected_shape, &engine->unexpected,
-                     &engine->num_unexpected, llamatch_key_of_receive(tag), &message.item)) {
+        && take_behind(&peer->unexpected, &engine->unexpected, &engine->num_unexpected,
+                       llamatch_key_of_receive(tag), &message.item)) {
         return message;
     }
-    return receive_long(engine, peer, tag);
+    return receive_any(engine, peer, tag);
 }
 
 /* Visit one lane; its index, if any, is made anew. */
@@ -817,11 +884,11 @@ static size_t walk_lane(llamatch_engine_t *engine, llamatch_lane_t *lane,
     size_t removed;
 
     if (indexed) {
-        llamatch_index_drop(&engine->indexing, queue, shape);
+        llamatch_index_drop(&engine->setup->indexing, queue, shape);
     }
     removed = llamatch_lane_walk(lane, shape, visit, context);
     counts->removed += removed;
-    if (indexed && LLAMATCH_OK != llamatch_index_build(&engine->indexing, queue, shape)) {
+    if (indexed && LLAMATCH_OK != llamatch_index_build(&engine->setup->indexing, queue, shape)) {
         ++counts->dropped;
     }
     if (!llamatch_lane_is_short(lane)) {
@@ -836,7 +903,7 @@ size_t llamatch_engine_walk_unexpected(llamatch_engine_t *engine, llamatch_visit
     size_t removed = 0;
 
     for (llamatch_peer_t *peer = engine->peers; NULL != peer; peer = peer->next) {
-        removed += walk_lane(engine, &peer->unexpected, &engine->unexpected_shape,
+        removed += walk_lane(engine, &peer->unexpected, &engine->setup->unexpected_shape,
                              &engine->unexpected, visit, context);
         if (0 == peer->unexpected.live && NULL != peer->ring_next) {
             ring_remove(engine, peer);
@@ -852,30 +919,45 @@ size_t llamatch_engine_walk_posted(llamatch_engine_t *engine, llamatch_visit_fn_
     size_t removed = 0;
 
     for (llamatch_peer_t *peer = engine->peers; NULL != peer; peer = peer->next) {
-        removed += walk_lane(engine, &peer->posted, &engine->posted_shape, &engine->posted, visit,
-                             context);
+        removed += walk_lane(engine, &peer->posted, &engine->setup->posted_shape, &engine->posted,
+                             visit, context);
     }
-    removed +=
-        walk_lane(engine, &engine->wild, &engine->posted_shape, &engine->posted, visit, context);
+    removed += walk_lane(engine, &engine->wild, &engine->setup->posted_shape, &engine->posted,
+                         visit, context);
     engine->num_posted -= (uint32_t) removed;
     return removed;
 }
 
-static void tell_stats(const llamatch_counts_t *counts, uint64_t appended, uint32_t length,
-                       uint32_t length_max, llamatch_stats_t *stats)
+static void tell_depths(const llamatch_depths_t *depths, llamatch_stats_t *stats)
 {
+    memcpy(stats->depths, depths->deep, sizeof(stats->depths));
+    stats->depth_sum = depths->deep_sum;
+    stats->depth_max = depths->deep_max;
+    for (uint32_t depth = LLAMATCH_SHALLOW; 1 < depth; --depth) {
+        stats->depths[31 - __builtin_clz(depth)] += depths->shallow[depth];
+        stats->depth_sum += depth * depths->shallow[depth];
+        if (0 == stats->depth_max && 0 < depths->shallow[depth]) {
+            stats->depth_max = depth;
+        }
+    }
+}
+
+static void tell_stats(const llamatch_counts_t *counts, uint64_t second, uint64_t appended,
+                       uint32_t length, uint32_t length_max, llamatch_stats_t *stats)
+{
+    memset(stats, 0, sizeof(*stats));
     stats->length = length;
     stats->length_max = length_max;
     stats->matches = appended - length - counts->removed;
     stats->searches = stats->matches + counts->searches;
     stats->indexed = counts->indexed;
     stats->dropped = counts->dropped;
-    stats->depth_sum = counts->depth_sum;
-    stats->depth_max = counts->depth_max;
-    memcpy(stats->depths, counts->depths, sizeof(stats->depths));
-    stats->depths[1] += counts->second;
-    stats->depth_sum += 2 * counts->second;
-    if (2 > stats->depth_max && 0 < counts->second) {
+    if (NULL != counts->depths) {
+        tell_depths(counts->depths, stats);
+    }
+    stats->depths[1] += second;
+    stats->depth_sum += 2 * second;
+    if (2 > stats->depth_max && 0 < second) {
         stats->depth_max = 2;
     }
     /* All other searches had depth 1. */
@@ -892,8 +974,9 @@ static void tell_stats(const llamatch_counts_t *counts, uint64_t appended, uint3
 void llamatch_engine_stats(const llamatch_engine_t *engine, llamatch_stats_t *posted,
                            llamatch_stats_t *unexpected)
 {
-    tell_stats(&engine->posted, engine->next_post, engine->num_posted, engine->most_posted, posted);
-    tell_stats(&engine->unexpected, engine->next_arrival, engine->num_unexpected,
+    tell_stats(&engine->posted, engine->second, engine->next_post, engine->num_posted,
+               engine->most_posted, posted);
+    tell_stats(&engine->unexpected, 0, engine->next_arrival, engine->num_unexpected,
                engine->most_unexpected, unexpected);
 }
 
@@ -916,7 +999,7 @@ static int verify_lane(const llamatch_engine_t *engine, const llamatch_lane_t *l
     int broken = llamatch_lane_verify(lane, shape);
 
     if (0 == broken && llamatch_lane_has_index(lane)) {
-        broken = llamatch_index_verify(&engine->indexing, &lane->queue, shape);
+        broken = llamatch_index_verify(&engine->setup->indexing, &lane->queue, shape);
     }
     if (!llamatch_lane_is_short(lane)) {
         const llamatch_node_t *node = lane->queue.tail;
@@ -935,13 +1018,15 @@ int llamatch_engine_verify(const llamatch_engine_t *engine)
 {
     size_t posted = llamatch_lane_count(&engine->wild), unexpected = 0, in_ring = 0,
            expected_in_ring = 0;
-    int broken = verify_lane(engine, &engine->wild, &engine->posted_shape, engine->next_post);
+    int broken =
+        verify_lane(engine, &engine->wild, &engine->setup->posted_shape, engine->next_post);
 
     for (const llamatch_peer_t *peer = engine->peers; 0 == broken && NULL != peer;
          peer = peer->next) {
-        broken = verify_lane(engine, &peer->posted, &engine->posted_shape, engine->next_post);
+        broken =
+            verify_lane(engine, &peer->posted, &engine->setup->posted_shape, engine->next_post);
         if (0 == broken) {
-            broken = verify_lane(engine, &peer->unexpected, &engine->unexpected_shape,
+            broken = verify_lane(engine, &peer->unexpected, &engine->setup->unexpected_shape,
                                  engine->next_arrival);
         }
         if (0 == broken && 0 != peer->unexpected.live && NULL == peer->ring_next) {

@@ -29,7 +29,7 @@
  *       short or open          | llamatch_engine_match (inline)   | ..._receive (inline)
  *       long                   | take_first                       | take_first
  *     one, any entry:          |                                  |
- *       short or open          | take_near: llamatch_lane_find    | take_near, first_message
+ *       short or open          | take_behind                      | take_behind
  *       long                   | first_posted: queue_find         | first_message: the same
  *       indexed                | first_posted: index_find, with   | first_message: index_find;
  *                              | the tag and with ANY_TAG         | for ANY_TAG queue_find
@@ -105,22 +105,29 @@ typedef enum {
 /** Depths from 1, 2-3, 4-7, ... up to 2^15 and more. */
 #define LLAMATCH_DEPTHS 16
 
+/** Depths up to this have a count of their own: all of what a lane has within reach. */
+#define LLAMATCH_SHALLOW LLAMATCH_SHORT_MAX
+
 /**
- * Counts of one kind of queue. Searches are those of queues that were not empty; the depth of a
- * search is the number of entries that it looked at, the match included. The usual search finds the
- * first entry and must cost as little as possible: what can be computed from the rest is not
- * counted here, but by llamatch_engine_stats.
+ * How deep the searches of one kind of queue went. The depth of a search is the number of entries
+ * that it looked at, the match included. Only depths from 2 on are counted: the usual search finds
+ * the first entry and must cost as little as possible.
  */
+typedef struct llamatch_depths {
+    uint64_t shallow[LLAMATCH_SHALLOW + 1]; /**< searches by depth */
+    uint64_t deep[LLAMATCH_DEPTHS];         /**< the others, by depth as above */
+    uint64_t deep_sum;                      /**< of the depths of the same */
+    uint64_t deep_max;
+} llamatch_depths_t;
+
+/** Counts of one kind of queue. Searches are those of queues that were not empty; what can be
+ * computed from the rest is not counted here, but by llamatch_engine_stats. */
 typedef struct llamatch_counts {
-    uint64_t searches;                /**< those that took nothing */
-    uint64_t removed;                 /**< entries, by a cancel or a walk */
-    uint64_t depths[LLAMATCH_DEPTHS]; /**< searches by depth, from 2-3 on; the rest looked at one
-                                         entry or none */
-    uint64_t depth_sum;               /**< of the same searches */
-    uint64_t second;                  /**< further searches, which took the second entry */
-    uint64_t depth_max;
-    uint64_t indexed; /**< times that a queue got an index */
-    uint64_t dropped; /**< times that an index was given up */
+    uint64_t searches;         /**< those that took nothing */
+    uint64_t removed;          /**< entries, by a cancel or a walk */
+    uint32_t indexed;          /**< times that a queue got an index */
+    uint32_t dropped;          /**< times that an index was given up */
+    llamatch_depths_t *depths; /**< NULL: no search went beyond the first entry, or no memory */
 } llamatch_counts_t;
 
 /** What llamatch_engine_stats tells of one kind of queue. */
@@ -139,12 +146,25 @@ typedef struct llamatch_stats {
 /** One source. Part of the caller's state of it; initialised by llamatch_peer_init. */
 typedef struct llamatch_peer {
     llamatch_lane_t posted;
-    llamatch_lane_t unexpected;
-    struct llamatch_peer *ring_next; /**< NULL: not in the ring */
     struct llamatch_peer *ring_prev;
+    struct llamatch_peer *ring_next; /**< NULL: not in the ring; beside what else a message needs */
+    llamatch_lane_t unexpected;
     struct llamatch_peer *next; /**< of all peers that ever had an entry */
     bool known;                 /**< is in that list */
 } llamatch_peer_t;
+
+/**
+ * What all engines of one kind share, so that an engine, of which each communicator has one, is
+ * small: with many communicators it is pages that a message costs. Private.
+ */
+typedef struct llamatch_setup {
+    llamatch_shape_t posted_shape;
+    llamatch_shape_t unexpected_shape;
+    llamatch_indexing_t indexing;
+    llamatch_kind_t kind;
+    uint32_t index_above; /**< entries from which on a queue may have an index */
+    llamatch_hot_t *hot;
+} llamatch_setup_t;
 
 /** Private; here only so that short queues can be matched inline. */
 typedef struct llamatch_engine {
@@ -157,17 +177,13 @@ typedef struct llamatch_engine {
     llamatch_lane_t wild;   /**< receives for any source */
     llamatch_peer_t *ring;  /**< the peer to be served next */
     llamatch_peer_t *peers; /**< all that ever had an entry */
-    llamatch_shape_t posted_shape;
-    llamatch_shape_t unexpected_shape;
+    const llamatch_setup_t *setup;
     llamatch_counts_t posted;
     llamatch_counts_t unexpected;
-    llamatch_indexing_t indexing;
-    llamatch_kind_t kind;
-    uint32_t index_above; /**< entries from which on a queue may have an index */
-    llamatch_hot_t *hot;
+    uint64_t second; /**< searches of receives that took the second entry, inline */
 } llamatch_engine_t;
 
-/** How to make an engine. Zero is not a default: start from llamatch_config_default. */
+/** How to make engines. Zero is not a default: start from llamatch_config_default. */
 typedef struct llamatch_config {
     llamatch_pool_t *pool; /**< where arrays come from; must be set */
     uint32_t entries;      /**< entries per array, a power of two in 2..512 */
@@ -186,8 +202,11 @@ typedef struct llamatch_message {
     llamatch_peer_t *peer; /**< whose it is, if there is one */
 } llamatch_message_t;
 
-/** @return LLAMATCH_OK, LLAMATCH_ERR_ARGUMENT or LLAMATCH_ERR_NO_MEMORY (nothing to finish then) */
-int llamatch_engine_init(llamatch_engine_t *engine, const llamatch_config_t *config);
+/** @return LLAMATCH_OK, LLAMATCH_ERR_ARGUMENT or LLAMATCH_ERR_NO_MEMORY */
+int llamatch_setup_init(llamatch_setup_t *setup, const llamatch_config_t *config);
+
+/** @param setup  must stay as long as the engine */
+void llamatch_engine_init(llamatch_engine_t *engine, const llamatch_setup_t *setup);
 
 /** Forget all entries of all peers and give all memory back. */
 void llamatch_engine_fini(llamatch_engine_t *engine);
@@ -201,12 +220,12 @@ void llamatch_peer_init(llamatch_peer_t *peer);
  *
  * @param peer   NULL for a receive for any source
  * @param tag    tag or LLAMATCH_ANY_TAG
- * @param array  where the item's array is remembered for llamatch_engine_cancel. Written here;
- *               later, and possibly before this returns, config.moved tells of another one
+ * @param place  where the item is, for llamatch_engine_cancel. Written here; later, and possibly
+ *               before this returns, config.moved tells of another one
  * @return LLAMATCH_OK, or LLAMATCH_ERR_NO_MEMORY with the engine unchanged
  */
 static inline int llamatch_engine_post(llamatch_engine_t *engine, llamatch_peer_t *peer,
-                                       int32_t tag, void *item, uint64_t *array);
+                                       int32_t tag, void *item, uint64_t *place);
 
 /**
  * Find and remove the first posted receive that matches an incoming message. To be called again
@@ -221,12 +240,12 @@ static inline void *llamatch_engine_match(llamatch_engine_t *engine, llamatch_pe
 /**
  * Remove a posted receive.
  *
- * @param peer  as given to llamatch_engine_post
- * @param array  as got from llamatch_engine_post or last told; 0: none
+ * @param peer   as given to llamatch_engine_post, unless llamatch_place_lane knows
+ * @param place  as got from llamatch_engine_post or last told; 0: none
  * @return LLAMATCH_OK, or LLAMATCH_NOT_FOUND when it is not there
  */
 static inline int llamatch_engine_cancel(llamatch_engine_t *engine, llamatch_peer_t *peer,
-                                         void *item, uint64_t array);
+                                         void *item, uint64_t place);
 
 /**
  * Append an unexpected message.
@@ -281,10 +300,10 @@ int llamatch_engine_verify(const llamatch_engine_t *engine);
 
 /** The inline functions below for all cases, each of which they do completely. */
 int llamatch_engine_post_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
-                              void *item, uint64_t *array);
+                              void *item, uint64_t *place);
 void *llamatch_engine_match_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag);
 int llamatch_engine_cancel_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, void *item,
-                                uint64_t array);
+                                uint64_t place);
 int llamatch_engine_arrive_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
                                 void *item);
 llamatch_message_t llamatch_engine_receive_slow(llamatch_engine_t *engine, llamatch_peer_t *peer,
@@ -307,15 +326,15 @@ static inline void llamatch_lengthen(uint32_t *length, uint32_t *most)
 }
 
 static inline int llamatch_engine_post(llamatch_engine_t *engine, llamatch_peer_t *peer,
-                                       int32_t tag, void *item, uint64_t *array)
+                                       int32_t tag, void *item, uint64_t *place)
 {
     llamatch_lane_t *lane = (NULL != peer) ? &peer->posted : &engine->wild;
     uint64_t seq = engine->next_post;
 
     if (LLAMATCH_UNLIKELY(!llamatch_lane_push(lane, tag, seq, item))) {
-        return llamatch_engine_post_slow(engine, peer, tag, item, array);
+        return llamatch_engine_post_slow(engine, peer, tag, item, place);
     }
-    *array = (uintptr_t) lane->tags;
+    *place = (uintptr_t) lane + 1;
     engine->next_post = seq + 1;
     llamatch_lengthen(&engine->num_posted, &engine->most_posted);
     return LLAMATCH_OK;
@@ -350,7 +369,7 @@ static inline void *llamatch_engine_match(llamatch_engine_t *engine, llamatch_pe
                 return llamatch_engine_match_slow(engine, peer, tag);
             }
             lane = other;
-            ++engine->posted.second;
+            ++engine->second;
         }
     }
     first = llamatch_lane_first(lane);
@@ -361,22 +380,22 @@ static inline void *llamatch_engine_match(llamatch_engine_t *engine, llamatch_pe
     }
     item = lane->slots[first].item;
     --engine->num_posted;
-    llamatch_lane_take(lane, &engine->posted_shape, first);
+    llamatch_lane_take(lane, &engine->setup->posted_shape, first);
     return item;
 }
 
 static inline int llamatch_engine_cancel(llamatch_engine_t *engine, llamatch_peer_t *peer,
-                                         void *item, uint64_t array)
+                                         void *item, uint64_t place)
 {
-    llamatch_lane_t *lane = (NULL != peer) ? &peer->posted : &engine->wild;
+    llamatch_lane_t *lane = llamatch_place_lane(place);
 
-    if (0 == lane->live || !llamatch_lane_has_front(lane)
+    if (NULL == lane || 0 == lane->live || !llamatch_lane_has_front(lane)
         || item != lane->slots[llamatch_lane_first(lane)].item) {
-        return llamatch_engine_cancel_slow(engine, peer, item, array);
+        return llamatch_engine_cancel_slow(engine, peer, item, place);
     }
     --engine->num_posted;
     ++engine->posted.removed;
-    llamatch_lane_take(lane, &engine->posted_shape, llamatch_lane_first(lane));
+    llamatch_lane_take(lane, &engine->setup->posted_shape, llamatch_lane_first(lane));
     return LLAMATCH_OK;
 }
 
@@ -425,7 +444,7 @@ static inline llamatch_message_t llamatch_engine_receive(llamatch_engine_t *engi
     }
     message.item = lane->slots[first].item;
     --engine->num_unexpected;
-    llamatch_lane_take(lane, &engine->unexpected_shape, first);
+    llamatch_lane_take(lane, &engine->setup->unexpected_shape, first);
     return message;
 }
 

@@ -98,10 +98,6 @@ static bool enlarge(llamatch_lane_t *lane, const llamatch_shape_t *shape)
     if (is_node) {
         llamatch_queue_link(&lane->queue, shape, array);
         lane->room = (uint16_t) shape->short_entries;
-        /* Only in the arrays of a queue is anything looked for by its array. */
-        for (uint64_t live = lane->live; NULL != shape->moved && 0 != live; live &= live - 1) {
-            shape->moved(slots[__builtin_ctzll(live)].item, (uintptr_t) tags);
-        }
     }
     return true;
 }
@@ -220,12 +216,18 @@ void llamatch_lane_make_short(llamatch_lane_t *lane, const llamatch_shape_t *sha
     }
 }
 
-llamatch_pos_t llamatch_lane_find_item(const llamatch_shape_t *shape, uint64_t array,
-                                       const void *item)
+llamatch_pos_t llamatch_lane_find_item(const llamatch_lane_t *lane, const llamatch_shape_t *shape,
+                                       uint64_t place, const void *item)
 {
-    llamatch_node_t *node = (llamatch_node_t *) (uintptr_t) (array - shape->tags_offset);
-    llamatch_pos_t pos = {node, llamatch_node_next(node, 0)};
+    llamatch_node_t *node = (NULL != llamatch_place_lane(place))
+                                ? lane->queue.head
+                                : (llamatch_node_t *) (uintptr_t) place;
+    llamatch_pos_t pos = {node, 0};
 
+    if (NULL == node) { /* there is nothing any more */
+        return pos;
+    }
+    pos.index = llamatch_node_next(node, 0);
     while (pos.index < node->end && item != llamatch_node_slots(shape, node)[pos.index].item) {
         pos.index = llamatch_node_next(node, pos.index + 1);
     }

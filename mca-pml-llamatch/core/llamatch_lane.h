@@ -165,12 +165,17 @@ static inline bool llamatch_lane_push(llamatch_lane_t *lane, int32_t tag, uint64
 int llamatch_lane_append(llamatch_lane_t *lane, const llamatch_shape_t *shape, int32_t tag,
                          uint64_t seq, void *item, llamatch_pos_t *pos);
 
-/** Where cancel finds what was appended last: its array, by the address of the tags. */
-static inline uint64_t llamatch_lane_array(const llamatch_lane_t *lane,
-                                           const llamatch_shape_t *shape)
+/** Where cancel finds what was appended last. To a short lane: in the lane, plus 1, whatever form
+ * that gets later, for the entries of a queue's first node stay in it. To others: in its node. */
+static inline uint64_t llamatch_lane_place(const llamatch_lane_t *lane)
 {
-    return (uintptr_t) (llamatch_lane_is_short(lane) ? lane->tags
-                                                     : llamatch_node_tags(shape, lane->queue.tail));
+    return llamatch_lane_is_short(lane) ? (uintptr_t) lane + 1 : (uintptr_t) lane->queue.tail;
+}
+
+/** The lane, if the place tells it, or NULL. */
+static inline llamatch_lane_t *llamatch_place_lane(uint64_t place)
+{
+    return (0 != (place & 1)) ? (llamatch_lane_t *) (uintptr_t) (place - 1) : NULL;
 }
 
 /** Which of four tags are one of two? 16 bits each, the first one the lowest. */
@@ -224,22 +229,26 @@ static inline uint32_t llamatch_lane_find_any(const llamatch_lane_t *lane, uint6
     return LLAMATCH_SHORT_MAX;
 }
 
-/** Search the entries within reach, of which there are some, for the first one that the key
- * accepts.
- * @return LLAMATCH_SHORT_MAX: none */
-static inline uint32_t llamatch_lane_find(const llamatch_lane_t *lane, llamatch_key_t key)
+/** Search the entries within reach, of which there are some, behind the first one for the first
+ * that the key accepts. @return LLAMATCH_SHORT_MAX: none */
+static inline uint32_t llamatch_lane_find_behind(const llamatch_lane_t *lane, llamatch_key_t key)
 {
-    uint32_t first = llamatch_lane_first(lane);
     uint64_t behind = lane->live & (lane->live - 1);
 
-    if (llamatch_key_accepts(key, lane->tags[first])) {
-        return first;
-    }
     if (0 == behind) {
         return LLAMATCH_SHORT_MAX;
     }
     return (INT32_MAX == key.floor) ? llamatch_lane_find_tag(lane, key.tag, key.other, behind)
                                     : llamatch_lane_find_any(lane, behind);
+}
+
+/** The same with the first one. */
+static inline uint32_t llamatch_lane_find(const llamatch_lane_t *lane, llamatch_key_t key)
+{
+    uint32_t first = llamatch_lane_first(lane);
+
+    return llamatch_key_accepts(key, lane->tags[first]) ? first
+                                                        : llamatch_lane_find_behind(lane, key);
 }
 
 /** Entries that such a search has looked at. */
@@ -297,10 +306,10 @@ static inline uint32_t llamatch_lane_index_of(const llamatch_lane_t *lane, const
     return (0 == live) ? LLAMATCH_SHORT_MAX : (uint32_t) __builtin_ctzll(live);
 }
 
-/** The entry of a long lane that has this item; its array is what llamatch_lane_array told, or
+/** The entry of a long lane that has this item; its place is what llamatch_lane_place told, or
  * shape->moved. @return node NULL: there is none */
-llamatch_pos_t llamatch_lane_find_item(const llamatch_shape_t *shape, uint64_t array,
-                                       const void *item);
+llamatch_pos_t llamatch_lane_find_item(const llamatch_lane_t *lane, const llamatch_shape_t *shape,
+                                       uint64_t place, const void *item);
 
 /**
  * Visit all entries in order, and remove those for which @p visit returns true. There must be no

@@ -148,8 +148,7 @@ static uint32_t move_entries(const llamatch_shape_t *shape, llamatch_node_t *fro
             llamatch_node_tags(shape, to)[next] = llamatch_node_tags(shape, from)[i];
             llamatch_node_slots(shape, to)[next] = llamatch_node_slots(shape, from)[i];
             if (from != to && NULL != shape->moved) {
-                shape->moved(llamatch_node_slots(shape, to)[next].item,
-                             (uintptr_t) llamatch_node_tags(shape, to));
+                shape->moved(llamatch_node_slots(shape, to)[next].item, (uintptr_t) to);
             }
         }
     }

@@ -145,8 +145,8 @@ static inline bool llamatch_key_accepts(llamatch_key_t key, int32_t tag)
 typedef bool (*llamatch_find_fn_t)(llamatch_pos_t *pos, uint64_t limit, uint32_t tags_offset,
                                    llamatch_key_t key, uint64_t *examined);
 
-/** Told when an entry was moved to another array; it is known by the address of its tags. */
-typedef void (*llamatch_moved_fn_t)(void *item, uint64_t array);
+/** Told when an entry was moved to another node, by its address. */
+typedef void (*llamatch_moved_fn_t)(void *item, uint64_t node);
 
 /** How the nodes of a queue look like, and how they are searched. */
 typedef struct llamatch_shape {

@@ -49,6 +49,7 @@ typedef struct {
     test_alloc_t alloc;
     llamatch_allocator_t allocator;
     llamatch_pool_t *pool;
+    llamatch_setup_t setup;
     llamatch_engine_t engine;
     llamatch_peer_t peers[NUM_PEERS];
 } fixture_t;
@@ -64,7 +65,8 @@ static inline void begin(fixture_t *f, uint32_t entries, llamatch_kind_t kind, u
     config.kind = kind;
     config.moved = thing_moved;
     config.index_above = index_above;
-    assert_int_equal(LLAMATCH_OK, llamatch_engine_init(&f->engine, &config));
+    assert_int_equal(LLAMATCH_OK, llamatch_setup_init(&f->setup, &config));
+    llamatch_engine_init(&f->engine, &f->setup);
     for (int s = 0; s < NUM_PEERS; ++s) {
         llamatch_peer_init(&f->peers[s]);
     }

@@ -419,18 +419,20 @@ static void *churn_engines(void *argument)
     enum { ROUNDS = 300, RECEIVES = 300, PEERS = 3 };
     churn_t *churn = argument;
     llamatch_config_t config = llamatch_config_default;
+    llamatch_setup_t setup;
     uint64_t random = churn->seed, places[RECEIVES];
 
     config.pool = churn->pool;
     config.hot = churn->hot;
+    if (LLAMATCH_OK != llamatch_setup_init(&setup, &config)) {
+        atomic_fetch_add(churn->wrong, 1);
+    }
     for (int round = 0; round < ROUNDS; ++round) {
         llamatch_peer_t *peers = malloc(PEERS * sizeof(*peers));
         llamatch_engine_t *engine = malloc(sizeof(*engine));
         uint32_t n = 1 + test_random(&random, RECEIVES);
 
-        if (LLAMATCH_OK != llamatch_engine_init(engine, &config)) {
-            atomic_fetch_add(churn->wrong, 1);
-        }
+        llamatch_engine_init(engine, &setup);
         for (uint32_t i = 0; i < PEERS; ++i) {
             llamatch_peer_init(&peers[i]);
         }
@@ -511,13 +513,15 @@ static void test_engine(void **state)
     llamatch_pool_t *pool = pool_of();
     llamatch_heater_t *heater = heater_of(pool, 1000, MANY_BYTES);
     llamatch_config_t config = llamatch_config_default;
+    llamatch_setup_t setup;
     llamatch_engine_t engine;
     llamatch_peer_t peer;
     llamatch_stats_t posted, unexpected;
 
     (void) state;
     config.pool = pool;
-    assert_int_equal(LLAMATCH_OK, llamatch_engine_init(&engine, &config));
+    assert_int_equal(LLAMATCH_OK, llamatch_setup_init(&setup, &config));
+    llamatch_engine_init(&engine, &setup);
     llamatch_peer_init(&peer);
     for (int round = 0; round < ROUNDS; ++round) {
         for (int i = 0; i < RECEIVES; ++i) {
@@ -565,6 +569,7 @@ static void test_engine_and_peers(void **state)
     llamatch_heater_config_t heating = {
         .pool = pool, .hot = &hot, .period_ns = 1000, .max_bytes = MANY_BYTES};
     llamatch_config_t config = llamatch_config_default;
+    llamatch_setup_t setup;
     llamatch_heater_t *heater;
     uint64_t places[SOME];
     size_t lines;
@@ -575,7 +580,8 @@ static void test_engine_and_peers(void **state)
     config.pool = pool;
     config.hot = &hot;
     assert_int_equal(LLAMATCH_OK, llamatch_heater_create(&heating, NULL, &heater));
-    assert_int_equal(LLAMATCH_OK, llamatch_engine_init(engine, &config));
+    assert_int_equal(LLAMATCH_OK, llamatch_setup_init(&setup, &config));
+    llamatch_engine_init(engine, &setup);
     post_some(engine, NULL, places);
     wait_for_passes(heater, 2);
     lines = stats_of(heater).bytes_last - LLAMATCH_HOT_BYTES; /* those of the arrays of one queue */
@@ -611,13 +617,15 @@ static void test_many_engines(void **state)
     llamatch_pool_t *pool = pool_of();
     llamatch_heater_t *heater = heater_of(pool, 1000, MANY_BYTES);
     llamatch_config_t config = llamatch_config_default;
+    llamatch_setup_t setup;
     size_t one_bytes = 0, one_used = 0;
     uint64_t places[SOME], passes;
 
     (void) state;
     config.pool = pool;
+    assert_int_equal(LLAMATCH_OK, llamatch_setup_init(&setup, &config));
     for (int i = 0; i < ENGINES; ++i) {
-        assert_int_equal(LLAMATCH_OK, llamatch_engine_init(&engines[i], &config));
+        llamatch_engine_init(&engines[i], &setup);
         llamatch_peer_init(&peers[i]);
     }
     for (int round = 0; round < 2; ++round) {

@@ -94,7 +94,7 @@ static bool try_append(fixture_t *f, int32_t tag, int item)
         return false;
     }
     ++f->seq;
-    places[item] = (uintptr_t) llamatch_node_tags(&f->shape, pos.node);
+    places[item] = (uintptr_t) pos.node;
     if (NULL != f->queue.index) {
         llamatch_index_add(&f->indexing, &f->queue, &f->shape, tag, pos);
     }
@@ -136,7 +136,7 @@ static void *take_first(fixture_t *f, int32_t tag)
 
 static void cancel(fixture_t *f, int item)
 {
-    llamatch_pos_t pos = {(llamatch_node_t *) (uintptr_t) (places[item] - f->shape.tags_offset), 0};
+    llamatch_pos_t pos = {(llamatch_node_t *) (uintptr_t) places[item], 0};
 
     pos.index = llamatch_node_next(pos.node, 0);
     while (ITEM(item) != llamatch_node_slots(&f->shape, pos.node)[pos.index].item) {

@@ -17,6 +17,7 @@
 #define NUM_COMMS 3
 
 typedef struct {
+    llamatch_setup_t setup;
     llamatch_engine_t engine;
     llamatch_peer_t peers[MODEL_SOURCES];
     int32_t sources;
@@ -321,7 +322,7 @@ static void check_comm(comm_t *c)
     llamatch_engine_stats(&c->engine, &posted, &unexpected);
     check_stats(&c->model.posted.stats, &posted);
     check_stats(&c->model.unexpected.stats, &unexpected);
-    /* Each receive is in the array that was told last. */
+    /* Each receive is where was told last. */
     for (size_t i = 0; i < c->model.posted.count; ++i) {
         const model_entry_t *entry = &c->model.posted.entries[i];
         const llamatch_lane_t *lane =
@@ -330,14 +331,13 @@ static void check_comm(comm_t *c)
 
         if (llamatch_lane_has_front(lane)
             && LLAMATCH_SHORT_MAX != llamatch_lane_index_of(lane, ITEM(entry->item))) {
-            assert_true(llamatch_lane_is_short(lane)
-                        || place
-                               == (uintptr_t) llamatch_node_tags(&c->engine.posted_shape,
-                                                                 lane->queue.head));
+            assert_true(llamatch_lane_is_short(lane) || lane == llamatch_place_lane(place)
+                        || place == (uintptr_t) lane->queue.head);
         } else {
             assert_false(llamatch_lane_is_short(lane));
             assert_non_null(
-                llamatch_lane_find_item(&c->engine.posted_shape, place, ITEM(entry->item)).node);
+                llamatch_lane_find_item(lane, &c->setup.posted_shape, place, ITEM(entry->item))
+                    .node);
         }
         ++counts[entry->source + 1][0];
     }
@@ -397,7 +397,8 @@ static void world_begin(world_t *w, uint64_t seed, uint32_t variant)
         config.moved = thing_moved;
         config.index_above = (uint32_t[]){8, 64, LLAMATCH_INDEX_ABOVE, 8}[v % 4];
         config.hot = (0 == (variant + n) % 3) ? &hot : NULL;
-        assert_int_equal(LLAMATCH_OK, llamatch_engine_init(&c->engine, &config));
+        assert_int_equal(LLAMATCH_OK, llamatch_setup_init(&c->setup, &config));
+        llamatch_engine_init(&c->engine, &c->setup);
         c->entries = config.entries;
         c->kind = config.kind;
         c->sources = (int32_t[]){3, 50, 1}[n];
