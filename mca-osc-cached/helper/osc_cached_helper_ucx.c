@@ -151,7 +151,7 @@ _Static_assert(offsetof(message_t, data) == offsetof(message_t, header) + OSC_CA
                "there is a gap between header and data");
 _Static_assert(OSC_CACHED_REPLY_BYTES <= OSC_CACHED_REQUEST_BYTES, "replies have longer headers");
 
-/* An endpoint of either side, to be closed at the end. */
+/* An endpoint of the origin's side, to be closed at the end. */
 typedef struct endpoint {
     struct endpoint *next;
     ucp_ep_h ep;
@@ -170,7 +170,7 @@ struct osc_cached_ucx {
     pthread_mutex_t lock; /* of serving, origins and the server */
     _Atomic bool stops;
     uint64_t wakeups;
-    osc_cached_map_t origins; /* endpoints back to them, by name; never closed before the end */
+    osc_cached_map_t origins; /* UCX's endpoints back to them, by name */
     endpoint_t *connected;
 };
 
@@ -485,11 +485,6 @@ static void take_down(osc_cached_ucx_t *ucx)
         ucx->connected = endpoint->next;
         close_endpoint(ucx->asking, endpoint->ep);
         free(endpoint);
-    }
-    for (uint32_t i = 0; i < ucx->origins.cells; ++i) {
-        if (NULL != ucx->origins.cell[i].value) {
-            close_endpoint(ucx->serving, ucx->origins.cell[i].value);
-        }
     }
     osc_cached_map_fini(&ucx->origins);
     if (NULL != ucx->address) {
