@@ -13,8 +13,9 @@
  *                                      with block fetch fetch_block() instead, if there is room
  *     4 account             for the counters, the profit estimate and the trace
  *
- * Two kinds of gets take a shorter way: those that are passed through because the epoch or the mode
- * keeps nothing, or because it does not pay, and hits in their most frequent form, is_plain_hit().
+ * Three kinds of gets take a shorter way: those that are passed through because the epoch or the
+ * mode keeps nothing, or because it does not pay; hits and misses in their most frequent form,
+ * plain_get() and plain_miss().
  *
  * The inner functions are called without the window's lock: they may take long, and make progress.
  */
@@ -95,7 +96,7 @@ static int miss(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
                 const arguments_t *a, wanted_t *wanted);
 static void trace_bypassed(const ompi_osc_cached_window_t *window, const arguments_t *a);
 static void account(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
-                    const wanted_t *wanted, osc_cached_access_t access, size_t served);
+                    const wanted_t *wanted, osc_cached_access_t access, size_t served, bool plain);
 
 /* A get in an epoch and a mode that keep something. Each action gives up the lock. */
 static int get_looked_up(ompi_osc_cached_window_t *window, const arguments_t *a)
@@ -123,7 +124,7 @@ static int get_looked_up(ompi_osc_cached_window_t *window, const arguments_t *a)
     case OSC_CACHED_MISSING:
         return miss(window, peer, a, &wanted);
     default:
-        account(window, peer, &wanted, OSC_CACHED_FAILING, 0);
+        account(window, peer, &wanted, OSC_CACHED_FAILING, 0, false);
         ompi_osc_cached_window_unlock(window);
         return pass(window, peer, a);
     }
@@ -291,8 +292,8 @@ static inline uint32_t sum_ns(uint32_t sum, uint64_t more)
 
 /* The real get, measured if it is the turn of this target, and counted as outstanding. On success
  * the caller has the lock, and *sequence is the number of this get. */
-static int issue(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
-                 const arguments_t *a, uint64_t *sequence)
+static inline int issue(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                        const arguments_t *a, uint64_t *sequence)
 {
     uint64_t begin = 0;
     bool timed =
@@ -339,7 +340,7 @@ static inline int hit(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *
 {
     bool quiet;
 
-    account(window, peer, wanted, OSC_CACHED_HIT, wanted->bytes);
+    account(window, peer, wanted, OSC_CACHED_HIT, wanted->bytes, false);
     quiet = NULL != a->request && ompi_osc_cached_was_quiet(window);
     if (0 < wanted->begin) {
         osc_cached_profit_follow(&window->costs.hit_ns, ompi_osc_cached_now() - wanted->begin);
@@ -362,7 +363,7 @@ static int join(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer, 
 {
     ompi_osc_cached_type_keep(&wanted->buffer);
     (void) ompi_osc_cached_issued(window, peer);
-    account(window, peer, wanted, OSC_CACHED_JOIN, wanted->bytes);
+    account(window, peer, wanted, OSC_CACHED_JOIN, wanted->bytes, false);
     ompi_osc_cached_window_unlock(window);
     return OMPI_SUCCESS;
 }
@@ -386,7 +387,7 @@ static int partial(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *pee
 
     (void) osc_cached_cache_copy_first(&window->cache, &peer->cache, wanted->key, wanted->hash,
                                        &wanted->buffer, have);
-    account(window, peer, wanted, OSC_CACHED_PARTIAL, have);
+    account(window, peer, wanted, OSC_CACHED_PARTIAL, have, false);
     ompi_osc_cached_window_unlock(window);
     if (OPAL_UNLIKELY(0 < ompi_osc_cached_numbers.verify && 0 == a->target_dt->super.true_lb)) {
         ompi_osc_cached_verify_hit(window, peer, wanted->key, &wanted->buffer, have, a->target_disp,
@@ -557,7 +558,7 @@ static bool fetch_block(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t
         return true;
     }
     (void) ompi_osc_cached_issued(window, peer);
-    account(window, peer, wanted, OSC_CACHED_DIRECT, 0);
+    account(window, peer, wanted, OSC_CACHED_DIRECT, 0, false);
     ompi_osc_cached_count(window, OSC_CACHED_STAT_block_fetches);
     ompi_osc_cached_add(window, OSC_CACHED_STAT_bytes_fetched, block->bytes - wanted->bytes);
     if (OPAL_UNLIKELY(window->told_resizes != cache->resizes)) {
@@ -566,7 +567,30 @@ static bool fetch_block(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t
     return true;
 }
 
-/* It is not there: fetch it, and keep it if there is room. */
+/* It is on its way: keep it if there is room; caller holds the lock. Plain: see plain_miss(). */
+__opal_attribute_always_inline__ static inline uint32_t
+keep(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer, wanted_t *wanted,
+     uint64_t stamp, uint64_t sequence, osc_cached_access_t *access, bool plain)
+{
+    osc_cached_cache_t *cache = &window->cache;
+    uint32_t record = OSC_CACHED_CACHE_NONE;
+
+    wanted->buffer.from = NULL; /* it has been fetched */
+    if (!plain) {
+        ompi_osc_cached_type_keep(&wanted->buffer);
+    }
+    *access = osc_cached_cache_insert(cache, &peer->cache, wanted->key, wanted->hash,
+                                      &wanted->buffer, wanted->bytes, stamp, sequence, &record);
+    if (!plain && OSC_CACHED_CACHE_NONE == record) {
+        ompi_osc_cached_type_done(&wanted->buffer);
+    }
+    if (OPAL_UNLIKELY(window->told_resizes != cache->resizes)) {
+        ompi_osc_cached_info_tell(window);
+    }
+    return record;
+}
+
+/* It is not there: fetch it, and keep it. */
 static int miss(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
                 const arguments_t *a, wanted_t *wanted)
 {
@@ -604,20 +628,10 @@ static int miss(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
         }
     }
     wanted->hash = osc_cached_index_hash(&window->cache.index, wanted->key);
-    wanted->buffer.from = NULL; /* it has been fetched */
-    ompi_osc_cached_type_keep(&wanted->buffer);
-    access = osc_cached_cache_insert(&window->cache, &peer->cache, wanted->key, wanted->hash,
-                                     &wanted->buffer, wanted->bytes, stamp, sequence, &record);
-    if (OSC_CACHED_CACHE_NONE == record) {
-        ompi_osc_cached_type_done(&wanted->buffer);
-    }
-
-    if (OPAL_UNLIKELY(window->told_resizes != window->cache.resizes)) {
-        ompi_osc_cached_info_tell(window);
-    }
+    record = keep(window, peer, wanted, stamp, sequence, &access, false);
 
 done:
-    account(window, peer, wanted, access, 0);
+    account(window, peer, wanted, access, 0, false);
     if (0 < wanted->begin) {
         osc_cached_profit_follow(&window->costs.miss_ns, ompi_osc_cached_now() - wanted->begin);
     }
@@ -699,16 +713,27 @@ static inline bool is_true_hit(const ompi_osc_cached_window_t *window,
                                                  (uint32_t) cache->gets - peer->round));
 }
 
-/* Count a looked-up get; caller holds the lock. */
-static inline void account(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
-                           const wanted_t *wanted, osc_cached_access_t access, size_t served)
+static inline void add(ompi_osc_cached_window_t *window, int stat, unsigned long more, bool plain)
 {
-    ompi_osc_cached_count(window, accesses[access].stat);
+    if (plain) {
+        ompi_osc_cached_add_alone(window, stat, more);
+    } else {
+        ompi_osc_cached_add(window, stat, more);
+    }
+}
+
+/* Count a looked-up get; caller holds the lock. Plain: of a window that is not threaded and has no
+ * trace. */
+static inline void account(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                           const wanted_t *wanted, osc_cached_access_t access, size_t served,
+                           bool plain)
+{
+    add(window, accesses[access].stat, 1, plain);
     if (access <= OSC_CACHED_JOIN) { /* something was not fetched */
-        ompi_osc_cached_add(window, OSC_CACHED_STAT_bytes_served, served);
+        add(window, OSC_CACHED_STAT_bytes_served, served, plain);
     }
     if (served < wanted->bytes) {
-        ompi_osc_cached_add(window, OSC_CACHED_STAT_bytes_fetched, wanted->bytes - served);
+        add(window, OSC_CACHED_STAT_bytes_fetched, wanted->bytes - served, plain);
     }
     if (OSC_CACHED_JOIN == access) {
         osc_cached_profit_joined(&peer->profit);
@@ -718,7 +743,7 @@ static inline void account(ompi_osc_cached_window_t *window, ompi_osc_cached_pee
                                 OSC_CACHED_HIT == access && is_true_hit(window, peer))) {
         end_round(window, peer);
     }
-    if (OPAL_UNLIKELY(window->traced)) {
+    if (!plain && OPAL_UNLIKELY(window->traced)) {
         ompi_osc_cached_trace_get(window, wanted->key.target, wanted->key.address, wanted->bytes,
                                   accesses[access].name);
     }
@@ -811,6 +836,8 @@ int ompi_osc_cached_get_withdraw(void)
 
 /* The slots */
 
+static int looked_up_get(ompi_osc_cached_window_t *window, const arguments_t *a);
+
 /* A hit whose bytes lie at an offset of an entry. */
 __opal_attribute_always_inline__ static inline void
 plain_hit(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer, osc_cached_entry_t *entry,
@@ -829,7 +856,7 @@ plain_hit(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer, osc_ca
     memcpy(buffer, (char *) osc_cached_storage_at(&cache->storage, entry->offset) + skip, bytes);
 }
 
-/* The same as is_plain_hit(), of a get inside of a block. */
+/* The same as plain_get(), of a get inside of a block. */
 __opal_attribute_noinline__ static bool is_plain_hit_inside(ompi_osc_cached_window_t *window,
                                                             ompi_osc_cached_peer_t *peer,
                                                             osc_cached_key_t key, char *buffer,
@@ -850,10 +877,52 @@ __opal_attribute_noinline__ static bool is_plain_hit_inside(ompi_osc_cached_wind
     return true;
 }
 
+/* The same as get_looked_up(), of a get that plain_get() did not find, with what it found out: one
+ * thread, runs of bytes on both sides, access to the target. Asked here is the rest of
+ * may_be_cached(). */
+__opal_attribute_noinline__ static int plain_miss(ompi_osc_cached_window_t *window,
+                                                  const arguments_t *a)
+{
+    osc_cached_cache_t *cache = &window->cache;
+    ompi_osc_cached_peer_t *peer = window->peers.recent;
+    wanted_t wanted = {.key = {(uint64_t) a->target_disp * unit_of(window, a->target)
+                                   + (uint64_t) a->target_dt->super.true_lb,
+                               a->target, 0},
+                       .hash = cache->absent_hash,
+                       .buffer.address = (char *) a->origin_addr + a->origin_dt->super.true_lb,
+                       .bytes = (size_t) a->target_count * a->target_dt->super.size};
+    uint64_t stamp = osc_cached_cache_stamp(cache, &peer->cache), sequence;
+    osc_cached_access_t access;
+    int ret;
+
+    if (OPAL_UNLIKELY(0 != cache->config.block)
+        && is_plain_hit_inside(window, peer, wanted.key, wanted.buffer.address, wanted.bytes)) {
+        return OMPI_SUCCESS;
+    }
+    if (!osc_cached_cache_is_absent(cache, wanted.key) || osc_cached_is_nobody(peer)
+        || ompi_osc_cached_is_dirty(peer) || window->uncounted || window->rank == a->target
+        || 0 == wanted.bytes || INT_MAX < wanted.bytes || cache->max_bytes < wanted.bytes
+        || 0 != cache->config.block
+        || ompi_osc_cached_is_exposed(wanted.buffer.address, wanted.bytes)) {
+        return looked_up_get(window, a);
+    }
+    ++window->ticks;
+    ompi_osc_cached_count_alone(window, OSC_CACHED_STAT_gets);
+    osc_cached_cache_missed(cache, wanted.bytes);
+    ret = issue(window, peer, a, &sequence);
+    if (OMPI_SUCCESS == ret) {
+        (void) keep(window, peer, &wanted, stamp, sequence, &access, true);
+        account(window, peer, &wanted, access, 0, true);
+    }
+    return ret;
+}
+
+typedef enum { PLAIN_HIT, PLAIN_MISS, PLAIN_NOT } plain_t;
+
 /* The whole of a hit in its most frequent form: one thread, runs of bytes on both sides. Of what
  * may_be_cached() asks, an entry with the right stamp answers most: there is none for this process
  * itself, and none while own writes or uncounted operations are on their way. */
-static inline bool is_plain_hit(ompi_osc_cached_window_t *window, uint32_t ways, void *origin_addr,
+static inline plain_t plain_get(ompi_osc_cached_window_t *window, uint32_t ways, void *origin_addr,
                                 ompi_osc_cached_count_t origin_count,
                                 const ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
                                 ompi_osc_cached_count_t target_count,
@@ -871,19 +940,19 @@ static inline bool is_plain_hit(ompi_osc_cached_window_t *window, uint32_t ways,
         || !ompi_osc_cached_has_access(ways, peer) || 0 < peer->profit.passed
         || (size_t) origin_count * origin_dt->super.size != bytes
         || 0 == (window->ticks + 1) % MEASURED) {
-        return false;
+        return PLAIN_NOT;
     }
     key.address =
         (uint64_t) target_disp * unit_of(window, target) + (uint64_t) target_dt->super.true_lb;
     entry = osc_cached_cache_find_again(cache, &peer->cache, key, bytes);
     if (OPAL_UNLIKELY(NULL == entry)) {
-        return is_plain_hit_inside(window, peer, key, buffer, bytes);
+        return PLAIN_MISS;
     }
     if (ompi_osc_cached_is_exposed(buffer, bytes)) {
-        return false;
+        return PLAIN_NOT;
     }
     plain_hit(window, peer, entry, 0, buffer, bytes);
-    return true;
+    return PLAIN_HIT;
 }
 
 /* The same with several threads, in a lane of the gate: beside hits of others, and while nobody
@@ -945,14 +1014,19 @@ cached_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
            ompi_osc_cached_window_t *window)
 {
     uint32_t ways = ompi_osc_cached_ways(window);
+    plain_t plain = OPAL_LIKELY(ways & OSC_CACHED_WAY_PLAIN)
+                        ? plain_get(window, ways, origin_addr, origin_count, origin_dt, target,
+                                    target_disp, target_count, target_dt)
+                        : PLAIN_NOT;
 
-    if (OPAL_LIKELY(ways & OSC_CACHED_WAY_PLAIN)
-        && is_plain_hit(window, ways, origin_addr, origin_count, origin_dt, target, target_disp,
-                        target_count, target_dt)) {
+    if (OPAL_LIKELY(PLAIN_HIT == plain)) {
         return OMPI_SUCCESS;
     }
     arguments_t a = {origin_addr, origin_count, origin_dt, target,
                      target_disp, target_count, target_dt, NULL};
+    if (PLAIN_MISS == plain) {
+        return plain_miss(window, &a);
+    }
     if ((ways & OSC_CACHED_WAY_SHARED) && is_shared_hit(window, &a)) {
         return OMPI_SUCCESS;
     }
@@ -970,7 +1044,9 @@ static inline bool does_not_pay(ompi_osc_cached_window_t *window, uint32_t ways,
         return false;
     }
     peer = osc_cached_peers_glance(&window->peers, target);
-    if (osc_cached_profit_looks(&peer->profit, (uint64_t) target_disp)) {
+    /* an atomic read: compilers see that the second question answers the first, and ask only it */
+    if (OPAL_LIKELY(0 == OSC_CACHED_READ(peer->profit.passed))
+        || osc_cached_profit_looks(&peer->profit, (uint64_t) target_disp)) {
         return false;
     }
     ompi_osc_cached_count_alone(window, OSC_CACHED_STAT_gets);

@@ -640,6 +640,17 @@ static inline bool has_nothing(const ompi_osc_cached_peer_t *peer, bool at_targe
                && peer->issued <= peer->completed_local);
 }
 
+/* The flush of a target that has something outstanding is complete; caller holds the lock. */
+static inline void flushed(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                           uint64_t sequence, bool at_target, uint64_t begin)
+{
+    complete_peer(window, peer, sequence, at_target, ns_since(begin));
+    peer->state &= (uint8_t) ~OSC_CACHED_PEER_LOOSE;
+    if (at_target && 0 == peer->batches % PASSED_SYNCS) {
+        try_again(peer);
+    }
+}
+
 static int flush_one(ompi_osc_cached_window_t *window, int target, bool at_target,
                      ompi_osc_base_module_flush_fn_t inner)
 {
@@ -678,14 +689,26 @@ static int flush_one(ompi_osc_cached_window_t *window, int target, bool at_targe
     if (at_target) {
         expire(window, peer);
     }
-    complete_peer(window, peer, sequence, at_target, ns_since(begin));
-    peer->state &= (uint8_t) ~OSC_CACHED_PEER_LOOSE;
-    if (at_target && 0 == peer->batches % PASSED_SYNCS) {
-        try_again(peer);
-    }
+    flushed(window, peer, sequence, at_target, begin);
     ompi_osc_cached_window_unlock(window);
     ompi_osc_cached_verify_compare(window, peer, sequence);
     return OMPI_SUCCESS;
+}
+
+/* The same at the target in its most frequent form, OSC_CACHED_WAY_PLAIN_FLUSH: one thread, nothing
+ * expires and nothing is verified. */
+__opal_attribute_noinline__ static int flush_busy(ompi_osc_cached_window_t *window,
+                                                  ompi_osc_cached_peer_t *peer)
+{
+    uint64_t sequence = window->sequence, begin = begin_of(window, peer);
+    int ret;
+
+    ompi_osc_cached_count_alone(window, OSC_CACHED_STAT_flushes);
+    ret = window->inner.osc_flush(peer->rank, window->win);
+    if (OPAL_LIKELY(OMPI_SUCCESS == ret)) {
+        flushed(window, peer, sequence, true, begin);
+    }
+    return ret;
 }
 
 static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
@@ -735,6 +758,7 @@ static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
 typedef enum {
     FLUSH_WATCHED, /* what it completes is to be followed */
     FLUSH_INNER,   /* straight to the inner component: nothing was cached, or counted */
+    FLUSH_BUSY,    /* the same, of one target whose peer is the recent one: see flush_busy() */
     FLUSH_LOCAL,   /* nothing is outstanding: done */
 } flush_way_t;
 
@@ -747,8 +771,8 @@ static inline flush_way_t way_of_target(ompi_osc_cached_window_t *window, int ta
         return is_watched(window, ways) ? FLUSH_WATCHED : FLUSH_INNER;
     }
     peer = osc_cached_peers_glance(&window->peers, target);
-    if (OSC_CACHED_PEER_BUSY <= peer->state) { /* or nobody, as MPI_PROC_NULL is */
-        return FLUSH_WATCHED;
+    if (OSC_CACHED_PEER_BUSY <= peer->state) {
+        return osc_cached_is_nobody(peer) ? FLUSH_WATCHED : FLUSH_BUSY; /* as MPI_PROC_NULL is */
     }
     if (OPAL_UNLIKELY(0 < peer->profit.passed) && passes_again(peer)) {
         return FLUSH_INNER;
@@ -834,6 +858,9 @@ static bool is_shared_flush(ompi_osc_cached_window_t *window, int target)
             if (FLUSH_LOCAL == which) {                                               \
                 ompi_osc_cached_count(window, OSC_CACHED_STAT_flushes);               \
                 return stay_local(window, ompi_osc_cached_was_quiet(window));         \
+            }                                                                         \
+            if (at_target && FLUSH_BUSY == which) {                                   \
+                return flush_busy(window, window->peers.recent);                      \
             }                                                                         \
             if (FLUSH_INNER == which) {                                               \
                 ompi_osc_cached_count(window, OSC_CACHED_STAT_flushes);               \

@@ -117,9 +117,24 @@ static osc_cached_record_t *add_record(osc_cached_cache_t *cache, osc_cached_tar
     return record;
 }
 
-static void remove_record(osc_cached_cache_t *cache, osc_cached_target_t *target, uint32_t number)
+/* A record is in no list any more. */
+static inline void free_record(osc_cached_cache_t *cache, uint32_t number)
 {
     osc_cached_record_t *record = &cache->records[number];
+
+    if ((NULL != record->buffer.type || NULL != record->buffer.from)
+        && NULL != cache->config.done) {
+        cache->config.done(&record->buffer);
+    }
+    record->sequence = 0;
+    record->next = cache->free_record;
+    cache->free_record = number + 1;
+    --cache->num_records;
+}
+
+static void unlink_record(osc_cached_cache_t *cache, osc_cached_target_t *target, uint32_t number)
+{
+    const osc_cached_record_t *record = &cache->records[number];
 
     if (0 == record->prev) {
         target->head = record->next;
@@ -131,14 +146,12 @@ static void remove_record(osc_cached_cache_t *cache, osc_cached_target_t *target
     } else {
         cache->records[record->next - 1].prev = record->prev;
     }
-    if ((NULL != record->buffer.type || NULL != record->buffer.from)
-        && NULL != cache->config.done) {
-        cache->config.done(&record->buffer);
-    }
-    record->sequence = 0;
-    record->next = cache->free_record;
-    cache->free_record = number + 1;
-    --cache->num_records;
+}
+
+static void remove_record(osc_cached_cache_t *cache, osc_cached_target_t *target, uint32_t number)
+{
+    unlink_record(cache, target, number);
+    free_record(cache, number);
 }
 
 /* Entries */
@@ -255,6 +268,11 @@ bool osc_cached_cache_evict(osc_cached_cache_t *cache)
     return true;
 }
 
+static inline void forget_absent(osc_cached_cache_t *cache)
+{
+    cache->absent.target = -1;
+}
+
 /* Put a new entry into the index, at the cost of another one if need be. */
 static bool index_entry(osc_cached_cache_t *cache, uint64_t hash, uint32_t number,
                         osc_cached_access_t *access)
@@ -263,6 +281,7 @@ static bool index_entry(osc_cached_cache_t *cache, uint64_t hash, uint32_t numbe
     const osc_cached_index_step_t *path;
     uint32_t step, length, victim;
 
+    forget_absent(cache);
     if (OSC_CACHED_OK == osc_cached_index_insert(&cache->index, hash, number)) {
         return true;
     }
@@ -282,10 +301,22 @@ static bool index_entry(osc_cached_cache_t *cache, uint64_t hash, uint32_t numbe
     return true;
 }
 
+/* A region in a hole, for which the storage of a gradual cache may grow. */
+static uint32_t store_in_hole(osc_cached_cache_t *cache, size_t bytes)
+{
+    uint32_t number = osc_cached_storage_alloc(&cache->storage, bytes);
+
+    if (OSC_CACHED_CACHE_NONE == number && 0 < cache->later_memory) {
+        osc_cached_cache_grow_memory(cache, bytes);
+        number = osc_cached_storage_alloc(&cache->storage, bytes);
+    }
+    return number;
+}
+
 /* A region for a new entry, at the cost of a bounded number of others; the paper's. */
 static uint32_t store_sampled(osc_cached_cache_t *cache, size_t bytes, osc_cached_access_t *access)
 {
-    uint32_t number = osc_cached_storage_alloc(&cache->storage, bytes), evictions = 0;
+    uint32_t number = store_in_hole(cache, bytes), evictions = 0;
 
     *access = OSC_CACHED_DIRECT;
     while (OSC_CACHED_CACHE_NONE == number) {
@@ -341,12 +372,14 @@ static uint32_t store_by_duel(osc_cached_cache_t *cache, uint32_t count, size_t 
     bool full_index = osc_cached_cache_entries_max(cache, slots) <= cache->index.count;
 
     if (!full_index) {
-        uint32_t number = osc_cached_storage_alloc(storage, bytes);
+        uint32_t number = store_in_hole(cache, bytes);
 
         if (OSC_CACHED_CACHE_NONE != number) {
             *access = OSC_CACHED_DIRECT;
             return number;
         }
+    } else {
+        osc_cached_cache_grow_memory(cache, bytes);
     }
     for (int i = 0; i < OSC_CACHED_DUEL_TRIES; ++i) {
         uint32_t regions = fight(cache, units, count, full_index), number = storage->hand;
@@ -458,10 +491,25 @@ static bool is_right(const osc_cached_storage_t *storage, uint32_t number, size_
     return bytes <= room && room <= 2 * bytes + OSC_CACHED_STORAGE_UNIT;
 }
 
-static osc_cached_access_t insert(osc_cached_cache_t *cache, osc_cached_target_t *target,
-                                  osc_cached_key_t key, uint64_t hash,
-                                  const osc_cached_buffer_t *buffer, size_t bytes, uint64_t stamp,
-                                  uint64_t sequence, uint32_t *record_number)
+/* Before an entry is made: what is dead leaves, and there are slots. */
+static inline void prepare_insertion(osc_cached_cache_t *cache)
+{
+    if (0 < cache->sweep_left) {
+        sweep(cache);
+    }
+    if (cache->config.adapt.interval <= cache->gets - cache->interval.first_get
+        || 0 < cache->interval.access[OSC_CACHED_CONFLICTING] + cache->interval.no_slot) {
+        osc_cached_cache_look(cache);
+    }
+    if (0 < cache->later_slots) {
+        osc_cached_cache_grow_slots(cache);
+    }
+}
+
+static inline osc_cached_access_t insert(osc_cached_cache_t *cache, osc_cached_target_t *target,
+                                         osc_cached_key_t key, uint64_t hash,
+                                         const osc_cached_buffer_t *buffer, size_t bytes,
+                                         uint64_t stamp, uint64_t sequence, uint32_t *record_number)
 {
     osc_cached_access_t access = OSC_CACHED_DIRECT;
     uint32_t number, count, gap, now = (uint32_t) cache->gets;
@@ -471,8 +519,10 @@ static osc_cached_access_t insert(osc_cached_cache_t *cache, osc_cached_target_t
     if (cache->max_bytes < bytes || 0 == bytes || stamp != osc_cached_cache_stamp(cache, target)) {
         return OSC_CACHED_FAILING;
     }
-    number = osc_cached_index_lookup(&cache->index, hash, key, osc_cached_cache_match,
-                                     cache->storage.entries);
+    number = osc_cached_cache_is_absent(cache, key)
+                 ? OSC_CACHED_INDEX_NONE
+                 : osc_cached_index_lookup(&cache->index, hash, key, osc_cached_cache_match,
+                                           cache->storage.entries);
     if (OSC_CACHED_INDEX_NONE == number) {
         osc_cached_duel_recall(&cache->duel, hash, now, &count, &gap);
     } else {
@@ -490,8 +540,11 @@ static osc_cached_access_t insert(osc_cached_cache_t *cache, osc_cached_target_t
         }
     }
     if (osc_cached_storage_capacity(&cache->storage) < bytes) {
-        ++cache->interval.no_room;
-        return OSC_CACHED_FAILING;
+        osc_cached_cache_grow_memory(cache, bytes);
+        if (osc_cached_storage_capacity(&cache->storage) < bytes) {
+            ++cache->interval.no_room;
+            return OSC_CACHED_FAILING;
+        }
     }
     if (OSC_CACHED_INDEX_NONE == number) {
         number = (OSC_CACHED_SCHEME_DUEL == cache->config.scheme)
@@ -541,11 +594,7 @@ osc_cached_access_t osc_cached_cache_insert(osc_cached_cache_t *cache, osc_cache
 {
     osc_cached_access_t access;
 
-    if (0 < cache->sweep_left) {
-        sweep(cache);
-    }
-    osc_cached_cache_look(cache);
-    osc_cached_cache_grow(cache, bytes);
+    prepare_insertion(cache);
     osc_cached_duel_follow(&cache->duel, cache->index.count, (uint32_t) cache->gets);
     access = insert(cache, target, key, hash, buffer, bytes, stamp, sequence, record);
     ++cache->interval.access[access];
@@ -575,10 +624,11 @@ static uint32_t find_free(osc_cached_cache_t *cache, osc_cached_key_t key, uint6
         }
         drop_entry(cache, number);
     }
-    number = osc_cached_storage_alloc(&cache->storage, bytes);
+    number = store_in_hole(cache, bytes);
     if (OSC_CACHED_CACHE_NONE == number) {
         return number;
     }
+    forget_absent(cache);
     entry = &cache->storage.entries[number];
     entry->address = key.address;
     entry->target = key.target;
@@ -600,11 +650,7 @@ bool osc_cached_cache_insert_block(osc_cached_cache_t *cache, osc_cached_target_
     osc_cached_record_t *record;
     uint32_t number, count, gap, fill;
 
-    if (0 < cache->sweep_left) {
-        sweep(cache);
-    }
-    osc_cached_cache_look(cache);
-    osc_cached_cache_grow(cache, bytes);
+    prepare_insertion(cache);
     number = find_free(cache, key, hash, bytes);
     if (OSC_CACHED_CACHE_NONE == number) {
         return false;
@@ -674,7 +720,7 @@ static osc_cached_entry_t *make_room(osc_cached_cache_t *cache, uint64_t hash, u
     if (osc_cached_storage_extend(storage, number, bytes)) {
         return from;
     }
-    other = osc_cached_storage_alloc(storage, bytes);
+    other = store_in_hole(cache, bytes);
     if (OSC_CACHED_CACHE_NONE == other) {
         return NULL;
     }
@@ -705,7 +751,6 @@ bool osc_cached_cache_extend(osc_cached_cache_t *cache, osc_cached_target_t *tar
     osc_cached_entry_t *entry;
     osc_cached_record_t *record;
 
-    osc_cached_cache_grow(cache, bytes);
     entry = osc_cached_cache_find(cache, target, key, hash);
     if (NULL == entry || stamp != entry->stamp || OSC_CACHED_ENTRY_CACHED != entry->state
         || 0 < entry->pins || entry->bytes < from || bytes <= entry->bytes
@@ -724,9 +769,11 @@ bool osc_cached_cache_extend(osc_cached_cache_t *cache, osc_cached_target_t *tar
     return true;
 }
 
-static void finish(osc_cached_cache_t *cache, osc_cached_target_t *target, uint32_t number)
+/* The bytes of a record have come; it is in no list any more. */
+static inline void finish(osc_cached_cache_t *cache, const osc_cached_target_t *target,
+                          uint32_t number)
 {
-    osc_cached_record_t *record = &cache->records[number];
+    const osc_cached_record_t *record = &cache->records[number];
     uint32_t entry_number = record->entry;
     osc_cached_entry_t *entry = &cache->storage.entries[entry_number];
     bool valid = entry->stamp == osc_cached_cache_stamp(cache, target);
@@ -747,7 +794,7 @@ static void finish(osc_cached_cache_t *cache, osc_cached_target_t *target, uint3
         entry->bytes = record->offset + record->bytes;
         entry->fill = OSC_CACHED_CACHE_NONE;
     }
-    remove_record(cache, target, number);
+    free_record(cache, number);
     if (0 == --entry->pins && !valid) {
         drop_entry(cache, entry_number);
     }
@@ -756,8 +803,19 @@ static void finish(osc_cached_cache_t *cache, osc_cached_target_t *target, uint3
 void osc_cached_cache_complete(osc_cached_cache_t *cache, osc_cached_target_t *target,
                                uint64_t sequence)
 {
-    while (0 != target->head && cache->records[target->head - 1].sequence <= sequence) {
-        finish(cache, target, target->head - 1);
+    uint32_t head = target->head;
+
+    while (0 != head && cache->records[head - 1].sequence <= sequence) {
+        uint32_t next = cache->records[head - 1].next;
+
+        finish(cache, target, head - 1);
+        head = next;
+    }
+    target->head = head;
+    if (0 == head) {
+        target->tail = 0;
+    } else {
+        cache->records[head - 1].prev = 0;
     }
     trim_records(cache);
 }
@@ -766,6 +824,7 @@ void osc_cached_cache_complete_one(osc_cached_cache_t *cache, osc_cached_target_
                                    uint32_t record, uint64_t sequence)
 {
     if (record < cache->fresh_records && sequence == cache->records[record].sequence) {
+        unlink_record(cache, target, record);
         finish(cache, target, record);
         trim_records(cache);
     }

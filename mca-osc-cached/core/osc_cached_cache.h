@@ -50,6 +50,7 @@
  *  I5 the records of a target are in the order of their sequence numbers.
  *  I6 a record that waits stands behind the one that fills its entry, or the entry is CACHED.
  *  I7 holes are found as the scheme wants it.
+ *  I8 no entry has the key that is known to be absent.
  */
 #ifndef OSC_CACHED_CACHE_H
 #define OSC_CACHED_CACHE_H
@@ -161,21 +162,23 @@ typedef struct {
     osc_cached_storage_t storage; /**< with the entries */
     osc_cached_duel_t duel;
     osc_cached_record_t *records;
-    uint32_t max_records;   /**< size of the array */
-    uint32_t num_records;   /**< in use */
-    uint32_t fresh_records; /**< records from this one on were never used */
-    uint32_t free_record;   /**< chain of free records: record plus 1; 0: none */
-    uint32_t last_records;  /**< that were needed when the array was given back */
-    uint64_t max_bytes;     /**< of an entry */
-    uint64_t least_memory;  /**< bytes of storage at the start: it does not shrink below */
-    uint32_t later_slots;   /**< gradual: that the index takes when it needs them; 0: it has all */
-    uint64_t later_memory;  /**< bytes of storage, the same */
-    uint64_t distance;      /**< gets from the one before of the same data to the last hit */
-    uint32_t sweep;         /**< next entry to look at for being dead */
-    uint32_t sweep_left;    /**< entries still to look at */
-    uint64_t reserved;      /**< bytes of the budget */
-    uint64_t evictions;     /**< entries that left for others */
-    uint64_t resizes;       /**< of index and storage */
+    uint32_t max_records;    /**< size of the array */
+    uint32_t num_records;    /**< in use */
+    uint32_t fresh_records;  /**< records from this one on were never used */
+    uint32_t free_record;    /**< chain of free records: record plus 1; 0: none */
+    uint32_t last_records;   /**< that were needed when the array was given back */
+    uint64_t max_bytes;      /**< of an entry */
+    uint64_t least_memory;   /**< bytes of storage at the start: it does not shrink below */
+    uint32_t later_slots;    /**< gradual: that the index takes when it needs them; 0: it has all */
+    uint64_t later_memory;   /**< bytes of storage, the same */
+    uint64_t distance;       /**< gets from the one before of the same data to the last hit */
+    uint32_t sweep;          /**< next entry to look at for being dead */
+    uint32_t sweep_left;     /**< entries still to look at */
+    uint64_t reserved;       /**< bytes of the budget */
+    uint64_t evictions;      /**< entries that left for others */
+    osc_cached_key_t absent; /**< of no entry: it was looked for; target -1: none is known */
+    uint64_t absent_hash;
+    uint64_t resizes; /**< of index and storage */
     /** entries found lately, by key: see osc_cached_cache_find_again; all are entries while open */
     osc_cached_entry_t *memo[256];
     /** since the last adaptation */
@@ -248,6 +251,12 @@ static inline bool osc_cached_cache_match(void *entries, uint32_t number, osc_ca
     return osc_cached_cache_is_of((const osc_cached_entry_t *) entries + number, key);
 }
 
+/** Whether no entry has a key, as the last osc_cached_cache_seek has found out. */
+static inline bool osc_cached_cache_is_absent(const osc_cached_cache_t *cache, osc_cached_key_t key)
+{
+    return osc_cached_key_equal(cache->absent, key);
+}
+
 /** The valid entry of a key, or NULL. */
 static inline osc_cached_entry_t *osc_cached_cache_find(const osc_cached_cache_t *cache,
                                                         const osc_cached_target_t *target,
@@ -261,6 +270,24 @@ static inline osc_cached_entry_t *osc_cached_cache_find(const osc_cached_cache_t
         return NULL;
     }
     return &cache->storage.entries[number];
+}
+
+/** The same, and it is remembered when no entry has the key. */
+static inline osc_cached_entry_t *osc_cached_cache_seek(osc_cached_cache_t *cache,
+                                                        const osc_cached_target_t *target,
+                                                        osc_cached_key_t key, uint64_t hash)
+{
+    uint32_t number = osc_cached_index_lookup(&cache->index, hash, key, osc_cached_cache_match,
+                                              cache->storage.entries);
+
+    if (OSC_CACHED_INDEX_NONE == number) {
+        cache->absent = key;
+        cache->absent_hash = hash;
+        return NULL;
+    }
+    return (cache->storage.entries[number].stamp == osc_cached_cache_stamp(cache, target))
+               ? &cache->storage.entries[number]
+               : NULL;
 }
 
 /** The place of a key in the memo. */
@@ -291,7 +318,7 @@ static inline osc_cached_entry_t *osc_cached_cache_find_again(osc_cached_cache_t
                          1)) {
         return entry;
     }
-    entry = osc_cached_cache_find(cache, target, key, osc_cached_index_hash(&cache->index, key));
+    entry = osc_cached_cache_seek(cache, target, key, osc_cached_index_hash(&cache->index, key));
     if (NULL == entry || entry->bytes < bytes) {
         return NULL;
     }
@@ -324,6 +351,14 @@ static inline uint32_t osc_cached_cache_hit(osc_cached_cache_t *cache, osc_cache
     return osc_cached_duel_hit(&cache->duel, entry, (uint32_t) gets);
 }
 
+/** Count a get that is not a hit. */
+static inline void osc_cached_cache_missed(osc_cached_cache_t *cache, size_t bytes)
+{
+    ++cache->gets;
+    ++cache->interval.misses;
+    cache->got_bytes += bytes;
+}
+
 /** osc_cached_cache_get when it is not a hit. */
 osc_cached_access_t osc_cached_cache_get_slowly(osc_cached_cache_t *cache,
                                                 osc_cached_target_t *target,
@@ -347,16 +382,14 @@ osc_cached_cache_get(osc_cached_cache_t *cache, osc_cached_target_t *target, osc
                      uint64_t hash, const osc_cached_buffer_t *buffer, size_t bytes,
                      uint64_t sequence, size_t *have)
 {
-    osc_cached_entry_t *entry = osc_cached_cache_find(cache, target, key, hash);
+    osc_cached_entry_t *entry = osc_cached_cache_seek(cache, target, key, hash);
 
     if (NULL != entry && bytes <= entry->bytes) {
         cache->distance = osc_cached_cache_hit(cache, entry, bytes);
         osc_cached_cache_copy(cache, entry, 0, buffer, bytes);
         return OSC_CACHED_HIT;
     }
-    ++cache->gets;
-    ++cache->interval.misses;
-    cache->got_bytes += bytes;
+    osc_cached_cache_missed(cache, bytes);
     if (NULL == entry) {
         return OSC_CACHED_MISSING;
     }

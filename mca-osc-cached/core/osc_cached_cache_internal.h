@@ -25,15 +25,10 @@ void osc_cached_cache_give_back(osc_cached_cache_t *cache, uint64_t bytes);
 /** Bytes that the budget still has. */
 uint64_t osc_cached_cache_available(const osc_cached_cache_t *cache);
 
-/** Take more of what a gradual cache does not have yet, if so many bytes have no room. */
-void osc_cached_cache_grow_now(osc_cached_cache_t *cache, size_t bytes);
-
-static inline void osc_cached_cache_grow(osc_cached_cache_t *cache, size_t bytes)
-{
-    if (0 < cache->later_slots || 0 < cache->later_memory) {
-        osc_cached_cache_grow_now(cache, bytes);
-    }
-}
+/** Take more of what a gradual cache does not have yet: slots when the index is nearly full, bytes
+ * when there is no hole for so many, which is at most max_bytes. */
+void osc_cached_cache_grow_slots(osc_cached_cache_t *cache);
+void osc_cached_cache_grow_memory(osc_cached_cache_t *cache, size_t bytes);
 
 /** One entry leaves; false: none of those looked at may. */
 bool osc_cached_cache_evict(osc_cached_cache_t *cache);

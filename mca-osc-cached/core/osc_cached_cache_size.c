@@ -84,6 +84,7 @@ int osc_cached_cache_create(osc_cached_cache_t *cache, const osc_cached_config_t
     memset(cache, 0, sizeof(*cache));
     cache->config = *config;
     cache->alloc = (NULL == alloc) ? osc_cached_alloc_default : *alloc;
+    cache->absent.target = -1;
     osc_cached_duel_create(&cache->duel);
     return OSC_CACHED_OK;
 }
@@ -385,11 +386,11 @@ int osc_cached_cache_resize_storage(osc_cached_cache_t *cache, uint64_t memory)
     return status;
 }
 
-static void grow_slots(osc_cached_cache_t *cache)
+void osc_cached_cache_grow_slots(osc_cached_cache_t *cache)
 {
     uint32_t slots = osc_cached_index_num_slots(&cache->index);
 
-    if (cache->index.count < slots - slots / 8) {
+    if (0 == cache->later_slots || cache->index.count < slots - slots / 8) {
         return;
     }
     for (uint32_t factor = GROWTH; 1 < factor; factor /= 2) {
@@ -405,13 +406,15 @@ static void grow_slots(osc_cached_cache_t *cache)
     ++cache->resizes;
 }
 
-static void grow_memory(osc_cached_cache_t *cache, size_t bytes)
+void osc_cached_cache_grow_memory(osc_cached_cache_t *cache, size_t bytes)
 {
     osc_cached_storage_t *storage = &cache->storage;
     uint64_t memory = osc_cached_storage_capacity(storage);
 
-    if (OSC_CACHED_HOLES_NONE
-        != osc_cached_holes_find(&storage->holes, osc_cached_storage_units_for(storage, bytes))) {
+    if (0 == cache->later_memory
+        || OSC_CACHED_HOLES_NONE
+               != osc_cached_holes_find(&storage->holes,
+                                        osc_cached_storage_units_for(storage, bytes))) {
         return;
     }
     for (uint64_t factor = GROWTH; 1 < factor; factor /= 2) {
@@ -428,19 +431,6 @@ static void grow_memory(osc_cached_cache_t *cache, size_t bytes)
     cache->least_memory = memory;
     update_max_bytes(cache);
     ++cache->resizes;
-}
-
-void osc_cached_cache_grow_now(osc_cached_cache_t *cache, size_t bytes)
-{
-    if (cache->max_bytes < bytes) {
-        return;
-    }
-    if (0 < cache->later_slots) {
-        grow_slots(cache);
-    }
-    if (0 < cache->later_memory) {
-        grow_memory(cache, bytes);
-    }
 }
 
 /* The sizes that the counts of the interval ask for, as if it had at least so many gets. */

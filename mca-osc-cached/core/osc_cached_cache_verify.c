@@ -89,6 +89,13 @@ int osc_cached_cache_verify(const osc_cached_cache_t *cache, const osc_cached_ta
         && cache->storage.holes.kind != osc_cached_cache_holes_kind(cache->config.scheme)) {
         broken = 7;
     }
+    if (0 == broken
+        && OSC_CACHED_INDEX_NONE
+               != osc_cached_index_lookup(
+                   &cache->index, osc_cached_index_hash(&cache->index, cache->absent),
+                   cache->absent, osc_cached_cache_match, cache->storage.entries)) {
+        broken = 8;
+    }
     cache->alloc.free(cache->alloc.context, pins, cache->storage.max_entries * sizeof(*pins));
     return broken;
 }

@@ -59,7 +59,7 @@ void osc_cached_duel_resize(osc_cached_duel_t *duel, uint32_t num_ghosts,
     }
 }
 
-void osc_cached_duel_follow(osc_cached_duel_t *duel, uint32_t entries, uint32_t now)
+void osc_cached_duel_follow_now(osc_cached_duel_t *duel, uint32_t entries, uint32_t now)
 {
     uint32_t before = duel->shift;
     uint16_t time = time_of(duel, now);

@@ -113,8 +113,18 @@ void osc_cached_duel_destroy(osc_cached_duel_t *duel, const osc_cached_alloc_t *
 void osc_cached_duel_resize(osc_cached_duel_t *duel, uint32_t num_ghosts,
                             const osc_cached_alloc_t *alloc);
 
+/** osc_cached_duel_follow when P may have to change. */
+void osc_cached_duel_follow_now(osc_cached_duel_t *duel, uint32_t entries, uint32_t now);
+
 /** Adjust P to a number of entries. */
-void osc_cached_duel_follow(osc_cached_duel_t *duel, uint32_t entries, uint32_t now);
+static inline void osc_cached_duel_follow(osc_cached_duel_t *duel, uint32_t entries, uint32_t now)
+{
+    uint64_t period = UINT64_C(1) << duel->shift;
+
+    if (period < 3 * (uint64_t) entries || 12 * (uint64_t) entries < period) {
+        osc_cached_duel_follow_now(duel, entries, now);
+    }
+}
 
 /** What has this hash is not here, or not any more. */
 void osc_cached_duel_remember(osc_cached_duel_t *duel, uint64_t hash, uint32_t count,

@@ -8,6 +8,9 @@
  * Holes in bins or in a tree: see the header for the contract and the invariants.
  */
 #include "osc_cached_holes.h"
+#include "osc_cached_bits.h"
+
+#include <stdbool.h>
 
 #define NONE OSC_CACHED_HOLES_NONE
 #define BINS OSC_CACHED_HOLES_BINS
@@ -19,38 +22,10 @@ static node_t *at(const osc_cached_holes_t *holes, uint32_t index)
     return osc_cached_avl_node(&holes->tree, index);
 }
 
-static uint32_t log2_of(uint32_t size)
-{
-#if defined(__GNUC__)
-    return 31 - (uint32_t) __builtin_clz(size);
-#else
-    uint32_t log = 0;
-
-    while (1 < size >> log) {
-        ++log;
-    }
-    return log;
-#endif
-}
-
-static uint32_t lowest_bit(uint64_t word)
-{
-#if defined(__GNUC__)
-    return (uint32_t) __builtin_ctzll(word);
-#else
-    uint32_t bit = 0;
-
-    while (0 == (word >> bit & 1)) {
-        ++bit;
-    }
-    return bit;
-#endif
-}
-
 /* The bin of a size of at least 1. */
 static uint32_t bin_of(uint32_t size)
 {
-    uint32_t log = log2_of(size), bin;
+    uint32_t log = osc_cached_log2(size), bin;
 
     if (log < 2) {
         return size;
@@ -114,6 +89,22 @@ void osc_cached_holes_remove(osc_cached_holes_t *holes, uint32_t index)
     }
 }
 
+void osc_cached_holes_cut(osc_cached_holes_t *holes, uint32_t index, uint32_t units)
+{
+    node_t *node = at(holes, index);
+    bool moves = OSC_CACHED_HOLES_BEST_FIT == holes->kind
+                 || bin_of(node->size) != bin_of(node->size - units);
+
+    if (moves) {
+        osc_cached_holes_remove(holes, index);
+    }
+    node->size -= units;
+    node->address += units;
+    if (moves) {
+        osc_cached_holes_add(holes, index);
+    }
+}
+
 uint32_t osc_cached_holes_find(const osc_cached_holes_t *holes, uint32_t size)
 {
     uint32_t bin, index;
@@ -129,7 +120,7 @@ uint32_t osc_cached_holes_find(const osc_cached_holes_t *holes, uint32_t size)
         larger &= ~(UINT64_C(1) << bin);
     }
     if (0 != larger) {
-        return holes->first[lowest_bit(larger)];
+        return holes->first[osc_cached_lowest_bit(larger)];
     }
     index = holes->first[bin];
     for (int i = 0; i < OSC_CACHED_HOLES_SCAN && NONE != index; ++i) {

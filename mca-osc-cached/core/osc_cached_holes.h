@@ -71,6 +71,10 @@ void osc_cached_holes_add(osc_cached_holes_t *holes, uint32_t index);
 /** A node is not a hole any more; its size and address are still what they were. */
 void osc_cached_holes_remove(osc_cached_holes_t *holes, uint32_t index);
 
+/** The first units of a hole, fewer than it has, are not free any more. A hole whose bin stays the
+ * same keeps its place in it. */
+void osc_cached_holes_cut(osc_cached_holes_t *holes, uint32_t index, uint32_t units);
+
 /** A hole of at least this size, or NONE. It stays one. */
 uint32_t osc_cached_holes_find(const osc_cached_holes_t *holes, uint32_t size);
 

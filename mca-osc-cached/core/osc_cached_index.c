@@ -8,6 +8,7 @@
  * Cuckoo index: see the header for layout and invariants.
  */
 #include "osc_cached_index.h"
+#include "osc_cached_bits.h"
 
 #include <string.h>
 
@@ -225,15 +226,38 @@ static void shift_path(osc_cached_index_t *index, uint32_t length, uint32_t last
     *entry_at(index, last) = entry + 1;
 }
 
-static uint32_t num_used(const osc_cached_index_t *index, uint32_t line)
+/*
+ * The empty slots of two lines, in one word: bit i of slot i of the first, bit 8 + i of the second,
+ * their numbers from bit 16 and from bit 20 on. Without a branch, as osc_cached_index_scan.
+ */
+#if defined(__GNUC__)
+static uint32_t empty_slots(const osc_cached_index_line_t *a, const osc_cached_index_line_t *b)
 {
-    uint32_t used = 0;
+    enum { A = 1 << 16, B = 1 << 20 };
+    const osc_cached_index_quad_t *x = (const void *) a, *y = (const void *) b, none = {0};
+    const osc_cached_index_quad_t x2 = {A | 1, A | 2, A | 4, A | 8};
+    const osc_cached_index_quad_t x3 = {A | 16, A | 32, A | 64, A | 128};
+    const osc_cached_index_quad_t y2 = {B | 256, B | 512, B | 1024, B | 2048};
+    const osc_cached_index_quad_t y3 = {B | 4096, B | 8192, B | 16384, B | 32768};
+    osc_cached_index_pair_t sums =
+        (osc_cached_index_pair_t) (((x[2] == none) & x2) + ((x[3] == none) & x3)
+                                   + ((y[2] == none) & y2) + ((y[3] == none) & y3));
+    uint64_t sum = sums[0] + sums[1];
+
+    return (uint32_t) (sum + (sum >> 32));
+}
+#else
+static uint32_t empty_slots(const osc_cached_index_line_t *a, const osc_cached_index_line_t *b)
+{
+    uint32_t sum = 0;
 
     for (uint32_t i = 0; i < OSC_CACHED_INDEX_LINE_SLOTS; ++i) {
-        used += 0 != index->lines[line].entry[i];
+        sum += (0 == a->entry[i]) ? UINT32_C(1) << 16 | UINT32_C(1) << i : 0;
+        sum += (0 == b->entry[i]) ? UINT32_C(1) << 20 | UINT32_C(256) << i : 0;
     }
-    return used;
+    return sum;
 }
+#endif
 
 /*
  * An empty slot for a new key, and the path that leads there; NONE when the path ends before.
@@ -246,13 +270,15 @@ static uint32_t find_slot(osc_cached_index_t *index, uint64_t hash, uint32_t lim
 {
     uint32_t even = osc_cached_index_even_line(index, hash);
     uint32_t odd = osc_cached_index_other_line(index, osc_cached_index_fingerprint(hash), even);
-    uint32_t used_even = num_used(index, even), used_odd = num_used(index, odd);
+    uint32_t empty = empty_slots(&index->lines[even], &index->lines[odd]);
 
     *length = 0;
-    if (used_even < OSC_CACHED_INDEX_LINE_SLOTS || used_odd < OSC_CACHED_INDEX_LINE_SLOTS) {
-        return find_empty(index, (used_even <= used_odd) ? even : odd);
+    if (0 == empty) {
+        return walk(index, (0 == next_random(index) % 2) ? even : odd, limit, length);
     }
-    return walk(index, (0 == next_random(index) % 2) ? even : odd, limit, length);
+    return ((empty >> 20) <= (empty >> 16 & 15))
+               ? even * OSC_CACHED_INDEX_LINE_SLOTS + osc_cached_lowest_bit(empty)
+               : odd * OSC_CACHED_INDEX_LINE_SLOTS + osc_cached_lowest_bit(empty >> 8);
 }
 
 static int insert_within(osc_cached_index_t *index, uint64_t hash, uint32_t entry, uint32_t limit)

@@ -51,13 +51,6 @@ _Static_assert(64 == sizeof(entry_t), "an entry is a cache line");
 _Static_assert(offsetof(entry_t, target) + 4 == offsetof(entry_t, layout),
                "osc_cached_cache_match compares both at once");
 
-uint32_t osc_cached_storage_units_for(const osc_cached_storage_t *storage, size_t bytes)
-{
-    uint64_t units = (uint64_t) bytes / UNIT + (0 != bytes % UNIT) + storage->redzone;
-
-    return (0 == bytes || UINT32_MAX <= units) ? 0 : (uint32_t) units;
-}
-
 /* The arena */
 
 static char *arena_get(const osc_cached_alloc_t *alloc, uint32_t units)
@@ -160,33 +153,18 @@ static void open_tail(osc_cached_storage_t *storage, uint32_t begin)
     storage->hand = storage->head;
 }
 
-/* A region, which is in the list and not a hole, is used from its start; what it does not need, to
- * begin with the next region, becomes a hole. */
-static void use(osc_cached_storage_t *storage, uint32_t number, uint32_t units, size_t bytes)
+/* A region, which is in the list and not a hole, is used. */
+static void begin_use(osc_cached_storage_t *storage, uint32_t number, uint32_t units, size_t bytes)
 {
     entry_t *entry = &storage->entries[number];
-    uint32_t have = osc_cached_storage_units(storage, number), after = entry->after, rest;
 
-    if (units < have) {
-        if (osc_cached_storage_is_hole(storage, after)) {
-            osc_cached_holes_remove(&storage->holes, after);
-            open_hole(storage, after, entry->offset + units,
-                      storage->entries[after].hole.size + have - units);
-            have = units;
-        } else if (NONE != (rest = take_entry(storage))) {
-            set_after(storage, rest, after);
-            set_after(storage, number, rest);
-            open_hole(storage, rest, entry->offset + units, have - units);
-            have = units;
-        }
-    }
     entry->state = OSC_CACHED_ENTRY_PENDING;
     entry->bytes = (uint32_t) bytes;
     entry->pins = 0;
     entry->fill = NONE;
     ++storage->num_used;
-    storage->used_units += have;
-    UNPOISON(osc_cached_storage_at(storage, entry->offset), (size_t) (have - REDZONE) * UNIT);
+    storage->used_units += units;
+    UNPOISON(osc_cached_storage_at(storage, entry->offset), (size_t) (units - REDZONE) * UNIT);
 }
 
 /* Life */
@@ -259,17 +237,46 @@ void osc_cached_storage_set_holes(osc_cached_storage_t *storage, osc_cached_hole
 
 /* Regions */
 
+/* A new region at the start of a hole, which is larger, and stays where it is found. */
+static uint32_t split_hole(osc_cached_storage_t *storage, uint32_t number, uint32_t units)
+{
+    uint32_t region = take_entry(storage);
+    entry_t *entry, *hole = &storage->entries[number];
+
+    if (NONE != region) {
+        entry = &storage->entries[region];
+        entry->offset = hole->offset;
+        entry->before = hole->before;
+        entry->after = number;
+        if (NONE == hole->before) {
+            storage->head = region;
+        } else {
+            storage->entries[hole->before].after = region;
+        }
+        hole->before = region;
+        hole->offset += units;
+        osc_cached_holes_cut(&storage->holes, number, units);
+        storage->hand = (number == storage->hand) ? region : storage->hand;
+    }
+    return region;
+}
+
 uint32_t osc_cached_storage_alloc(osc_cached_storage_t *storage, size_t bytes)
 {
-    uint32_t units = osc_cached_storage_units_for(storage, bytes);
-    uint32_t number = (0 == units || storage->capacity - storage->used_units < units)
-                          ? NONE
-                          : osc_cached_holes_find(&storage->holes, units);
+    uint32_t units = osc_cached_storage_units_for(storage, bytes), hole, number, have;
 
-    if (NONE != number) {
-        osc_cached_holes_remove(&storage->holes, number);
-        use(storage, number, units, bytes);
+    if (0 == units || storage->capacity - storage->used_units < units
+        || NONE == (hole = osc_cached_holes_find(&storage->holes, units))) {
+        return NONE;
     }
+    have = storage->entries[hole].hole.size;
+    number = (units < have) ? split_hole(storage, hole, units) : NONE;
+    if (NONE == number) {
+        osc_cached_holes_remove(&storage->holes, hole);
+        number = hole;
+        units = have;
+    }
+    begin_use(storage, number, units, bytes);
     return number;
 }
 
@@ -285,7 +292,7 @@ uint32_t osc_cached_storage_replace(osc_cached_storage_t *storage, uint32_t firs
                                     size_t bytes)
 {
     const entry_t *entries = storage->entries;
-    uint32_t number = first, next;
+    uint32_t units = osc_cached_storage_units_for(storage, bytes), number = first, next, have;
 
     for (uint32_t i = 0; i < regions; ++i, number = next) {
         next = entries[number].after;
@@ -298,7 +305,23 @@ uint32_t osc_cached_storage_replace(osc_cached_storage_t *storage, uint32_t firs
             drop(storage, number, first);
         }
     }
-    use(storage, first, osc_cached_storage_units_for(storage, bytes), bytes);
+    have = osc_cached_storage_units(storage, first);
+    if (units < have) {
+        /* what it does not need is a hole, together with one that follows */
+        number = entries[first].after;
+        if (osc_cached_storage_is_hole(storage, number)) {
+            osc_cached_holes_remove(&storage->holes, number);
+            open_hole(storage, number, entries[first].offset + units,
+                      entries[number].hole.size + have - units);
+            have = units;
+        } else if (NONE != (next = take_entry(storage))) {
+            set_after(storage, next, number);
+            set_after(storage, first, next);
+            open_hole(storage, next, entries[first].offset + units, have - units);
+            have = units;
+        }
+    }
+    begin_use(storage, first, have, bytes);
     storage->hand = (NONE == entries[first].after) ? storage->head : entries[first].after;
     return first;
 }

@@ -143,7 +143,14 @@ void osc_cached_storage_destroy(osc_cached_storage_t *storage);
 void osc_cached_storage_set_holes(osc_cached_storage_t *storage, osc_cached_holes_kind_t kind);
 
 /** Units of a region for this many bytes; 0: there is no such number. */
-uint32_t osc_cached_storage_units_for(const osc_cached_storage_t *storage, size_t bytes);
+static inline uint32_t osc_cached_storage_units_for(const osc_cached_storage_t *storage,
+                                                    size_t bytes)
+{
+    uint64_t units = (uint64_t) bytes / OSC_CACHED_STORAGE_UNIT
+                     + (0 != bytes % OSC_CACHED_STORAGE_UNIT) + storage->redzone;
+
+    return (0 == bytes || UINT32_MAX <= units) ? 0 : (uint32_t) units;
+}
 
 /**
  * Use a hole, if one that is large enough is found. The contents are undefined.

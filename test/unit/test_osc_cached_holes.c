@@ -44,7 +44,7 @@ static void begin(fixture_t *f, osc_cached_holes_kind_t kind)
 static void add(fixture_t *f, uint32_t i, uint32_t size)
 {
     f->owners[i].node.size = size;
-    f->owners[i].node.address = 1000 * i;
+    f->owners[i].node.address = i << 22; /* larger than all sizes */
     f->in[i] = true;
     f->added[i] = ++f->clock;
     osc_cached_holes_add(&f->holes, i);
@@ -54,6 +54,19 @@ static void take(fixture_t *f, uint32_t i)
 {
     f->in[i] = false;
     osc_cached_holes_remove(&f->holes, i);
+}
+
+static uint32_t bin_begin(uint32_t size);
+
+static void cut(fixture_t *f, uint32_t i, uint32_t units)
+{
+    uint32_t size = f->owners[i].node.size, address = f->owners[i].node.address;
+
+    /* who stays in the bin keeps the place there */
+    f->added[i] = (bin_begin(size) == bin_begin(size - units)) ? f->added[i] : ++f->clock;
+    osc_cached_holes_cut(&f->holes, i, units);
+    assert_int_equal(size - units, f->owners[i].node.size);
+    assert_int_equal(address + units, f->owners[i].node.address);
 }
 
 /* The smallest size of the bin that a size belongs to, by the table of the header. */
@@ -136,7 +149,9 @@ static void test_model(void **state)
 
             assert_int_equal(want, osc_cached_holes_find(&f.holes, size));
             ++*(OSC_CACHED_HOLES_NONE == want ? &none : &found);
-            if (f.in[i]) {
+            if (f.in[i] && 1 < f.owners[i].node.size && 0 == random_below(&seed, 2)) {
+                cut(&f, i, 1 + random_below(&seed, f.owners[i].node.size - 1));
+            } else if (f.in[i]) {
                 take(&f, i);
             } else if (0 == random_below(&seed, 3)) {
                 add(&f, i, size);

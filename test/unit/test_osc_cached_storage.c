@@ -199,10 +199,10 @@ static void test_arguments(void **state)
     assert_int_equal(1 + f.s.redzone, osc_cached_storage_units_for(&f.s, 1));
     assert_int_equal(1 + f.s.redzone, osc_cached_storage_units_for(&f.s, 16));
     assert_int_equal(2 + f.s.redzone, osc_cached_storage_units_for(&f.s, 17));
-    assert_int_equal(0, osc_cached_storage_alloc(&f.s, 100));
-    assert_int_equal(100, f.s.entries[0].bytes);
-    assert_int_equal(112, osc_cached_storage_room(&f.s, 0));
-    assert_false(osc_cached_storage_extend(&f.s, 0, SIZE_MAX));
+    assert_int_equal(1, osc_cached_storage_alloc(&f.s, 100)); /* 0 is the hole */
+    assert_int_equal(100, f.s.entries[1].bytes);
+    assert_int_equal(112, osc_cached_storage_room(&f.s, 1));
+    assert_false(osc_cached_storage_extend(&f.s, 1, SIZE_MAX));
     assert_int_equal(OSC_CACHED_BAD_ARGUMENT, osc_cached_storage_resize(&f.s, 15));
     assert_int_equal(OSC_CACHED_BAD_ARGUMENT, osc_cached_storage_resize(&f.s, UINT64_MAX));
     end(&f);
