@@ -22,6 +22,7 @@ PATCHES = (
     "0008-common-ucx-flush-endpoints.patch",
     "0019-common-ucx-progress-default-worker.patch",
     "0020-common-ucx-worker-threads.patch",
+    "0022-common-ucx-fence-progress.patch",
     "0009-pml-ob1-unordered-messages.patch",
     "0010-pml-ob1-overtaking-hint.patch",
     "0011-pml-ob1-revoke-lock.patch",
