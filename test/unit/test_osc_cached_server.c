@@ -12,6 +12,7 @@
 
 #include "osc_cached_account.h"
 #include "osc_cached_operation.h"
+#include "osc_cached_lock.h"
 #include "osc_cached_server.h"
 #include "osc_cached_test_random.h"
 
@@ -835,6 +836,49 @@ static osc_cached_sending_t swallow_each(void *context, uint64_t origin,
                    origin, reply, data, cookie);
 }
 
+/* A late acknowledgement of an earlier session says nothing of the present one. */
+static void test_stale_reply(void **state)
+{
+    osc_cached_account_t account;
+    osc_cached_reply_t grant = {
+        .kind = OSC_CACHED_WIRE_GRANT, .session = 1, .buffers = 4, .chunk = 64, .room = 8};
+    osc_cached_reply_t ack = {.kind = OSC_CACHED_WIRE_ACK, .session = 1, .done = 1};
+    (void) state;
+
+    osc_cached_account_init(&account);
+    for (; grant.session <= 2; grant.session++) {
+        osc_cached_account_asked(&account);
+        osc_cached_account_reply(&account, &grant);
+        (void) osc_cached_account_sent(&account, grant.session, 0, true);
+        osc_cached_account_reply(&account, &ack); /* of the first session, again */
+        assert_true((1 == grant.session) == osc_cached_account_is_quiet(&account));
+        if (1 == grant.session) {
+            osc_cached_account_released(&account);
+        }
+    }
+}
+
+/* Who waits for an exclusive lock is not passed by others, who could have a shared one. */
+static void test_lock_is_fair(void **state)
+{
+    osc_cached_lock_t lock;
+    osc_cached_waiter_t first = {.origin = 2, .exclusive = true}, second = {.origin = 3};
+    (void) state;
+
+    osc_cached_lock_init(&lock);
+    assert_true(osc_cached_lock_try(&lock, 1, false));
+    assert_false(osc_cached_lock_try(&lock, 2, true));
+    osc_cached_lock_wait(&lock, &first);
+    assert_false(osc_cached_lock_try(&lock, 3, false));
+    osc_cached_lock_wait(&lock, &second);
+    assert_null(osc_cached_lock_next(&lock));
+    assert_true(osc_cached_lock_release(&lock, 1));
+    assert_ptr_equal(osc_cached_lock_next(&lock), &first);
+    assert_null(osc_cached_lock_next(&lock));
+    assert_true(osc_cached_lock_release(&lock, 2));
+    assert_ptr_equal(osc_cached_lock_next(&lock), &second);
+}
+
 /* Any bytes: the server lives, and its memory is as it was or as an accepted request says. */
 static void test_any_bytes(void **state)
 {
@@ -903,6 +947,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_traffic),      cmocka_unit_test(test_million_origins),
+        cmocka_unit_test(test_lock_is_fair),        cmocka_unit_test(test_stale_reply),
         cmocka_unit_test(test_failing_allocations), cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_any_bytes),
     };
