@@ -18,6 +18,9 @@ int main(int argc, char **argv)
     MPI_Win win;
 
     test_init(&argc, &argv);
+    if (test_inner_is("pt2pt")) {
+        test_skip("osc/pt2pt alone mixes up the answers to more than 65536 gets of an epoch");
+    }
     win = test_win_make(NULL, GETS * sizeof(int), sizeof(int), &base);
     for (int i = 0; i < GETS; ++i) {
         base[i] = 7 * i;

@@ -1,7 +1,7 @@
 /* N1: a target that is passed through, because its gets are cheap, is measured again from time to
  * time, whatever synchronisation the program uses: its gets may have become slow.
  *
- * test: for=osc-cached ranks=2 mca="osc_cached_mode=always osc_cached_bypass_below=1000000000"
+ * test: for=osc-cached ranks=2 limit=240 mca="osc_cached_mode=always osc_cached_bypass_below=1000000000"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
