@@ -174,7 +174,7 @@ static void set_mode(ompi_osc_cached_window_t *window, int mode)
     ompi_osc_cached_window_unlock(window);
 }
 
-/* what a key says when it was not given, so that a callback at that moment is no change */
+/* what a key says to ask for the value in force */
 #define NOT_GIVEN ""
 
 /* A callback: the window, or nothing to do. */
@@ -183,6 +183,19 @@ static void set_mode(ompi_osc_cached_window_t *window, int mode)
     if (NULL == window) {                                                                      \
         return value;                                                                          \
     }
+
+/* Whether a value is a program's: not a question, and not what was in force before the program said
+ * anything. */
+static bool is_given(ompi_osc_cached_window_t *window, const char *value)
+{
+    bool given = 0 != strcmp(value, NOT_GIVEN)
+                 && (NULL == window->unless_given || 0 != strcmp(value, window->unless_given));
+
+    if (!window->subscribed) {
+        window->given |= given;
+    }
+    return given;
+}
 
 /* Whether an info object of the program holds these very strings as keys, in this order. */
 static bool are_in_one_info(const char *first, const char *second)
@@ -234,7 +247,8 @@ static INFO_CONST char *mode_changed(opal_infosubscriber_t *object, INFO_CONST c
 
     WINDOW_OF(object)
     window->mode_key = key;
-    if (read_name(window, key, value, ompi_osc_cached_modes, window->mode, &mode)) {
+    if (is_given(window, value)
+        && read_name(window, key, value, ompi_osc_cached_modes, window->mode, &mode)) {
         set_mode(window, mode);
     }
     return (INFO_CONST char *) ompi_osc_cached_modes[window->mode].string;
@@ -251,7 +265,7 @@ static INFO_CONST char *clampi_mode_changed(opal_infosubscriber_t *object, INFO_
         /* would report what the program has asked for, unless it was ignored */
         return NULL;
 #endif
-    } else if (0 != strcmp(value, NOT_GIVEN)
+    } else if (is_given(window, value)
                && read_name(window, key, value, clampi_modes, window->mode, &mode)) {
         set_mode(window, mode);
     }
@@ -263,9 +277,15 @@ static INFO_CONST char *number_text(double value)
 {
     static char texts[8][32];
     static _Atomic unsigned next;
-    char *text = texts[atomic_fetch_add_explicit(&next, 1, memory_order_relaxed) % 8];
+    char *text = texts[atomic_fetch_add_explicit(&next, 1, memory_order_relaxed) % 8] + 31;
+    uint64_t rest = (uint64_t) value;
 
-    ompi_osc_cached_write_number(value, OSC_CACHED_UNIT_COUNT, text, sizeof(texts[0]));
+    /* a whole number; each window writes some, and printf takes 10 times as long */
+    *text = '\0';
+    do {
+        *--text = (char) ('0' + rest % 10);
+        rest /= 10;
+    } while (0 < rest);
     return text;
 }
 
@@ -281,7 +301,7 @@ static INFO_CONST char *memory_changed(opal_infosubscriber_t *object, INFO_CONST
     ompi_osc_cached_window_lock(window);
     present = (double) cache->config.memory;
     ompi_osc_cached_window_unlock(window);
-    given = 0 != strcmp(value, NOT_GIVEN)
+    given = is_given(window, value)
             && read_count(window, key, value, OSC_CACHED_UNIT_BYTES, 4096, 0x1p35, present, &bytes);
     ompi_osc_cached_window_lock(window);
     if (given && window->cacheable) {
@@ -304,7 +324,7 @@ static INFO_CONST char *entries_changed(opal_infosubscriber_t *object, INFO_CONS
     ompi_osc_cached_window_lock(window);
     present = (double) cache->config.entries;
     ompi_osc_cached_window_unlock(window);
-    given = 0 != strcmp(value, NOT_GIVEN)
+    given = is_given(window, value)
             && read_count(window, key, value, OSC_CACHED_UNIT_COUNT, 16, 0x1p28, present, &entries);
     ompi_osc_cached_window_lock(window);
     if (given && window->cacheable) {
@@ -321,7 +341,7 @@ static INFO_CONST char *sample_changed(opal_infosubscriber_t *object, INFO_CONST
     double sample;
 
     WINDOW_OF(object)
-    if (0 != strcmp(value, NOT_GIVEN)
+    if (is_given(window, value)
         && read_count(window, key, value, OSC_CACHED_UNIT_COUNT, 1, 1024,
                       window->cache.config.sample, &sample)) {
         ompi_osc_cached_window_lock(window);
@@ -337,7 +357,7 @@ static INFO_CONST char *block_fetch_changed(opal_infosubscriber_t *object, INFO_
     double block;
 
     WINDOW_OF(object)
-    if (0 != strcmp(value, NOT_GIVEN)
+    if (is_given(window, value)
         && read_count(window, key, value, OSC_CACHED_UNIT_BLOCK, OSC_CACHED_BLOCK_MIN,
                       OSC_CACHED_BLOCK_MAX, window->cache.config.block, &block)) {
         ompi_osc_cached_window_lock(window);
@@ -353,7 +373,7 @@ static INFO_CONST char *scheme_changed(opal_infosubscriber_t *object, INFO_CONST
     int scheme;
 
     WINDOW_OF(object)
-    if (0 != strcmp(value, NOT_GIVEN)
+    if (is_given(window, value)
         && read_name(window, key, value, ompi_osc_cached_schemes, window->cache.config.scheme,
                      &scheme)) {
         ompi_osc_cached_window_lock(window);
@@ -369,7 +389,7 @@ static INFO_CONST char *adaptive_changed(opal_infosubscriber_t *object, INFO_CON
     int adaptive;
 
     WINDOW_OF(object)
-    if (0 != strcmp(value, NOT_GIVEN)
+    if (is_given(window, value)
         && read_name(window, key, value, truths, window->cache.config.adaptive, &adaptive)) {
         ompi_osc_cached_window_lock(window);
         window->cache.config.adaptive = 0 != adaptive;
@@ -385,7 +405,7 @@ static INFO_CONST char *helper_changed(opal_infosubscriber_t *object, INFO_CONST
     int wanted;
 
     WINDOW_OF(object)
-    if (0 != strcmp(value, NOT_GIVEN)) {
+    if (is_given(window, value)) {
         (void) read_name(window, key, value, switches, NULL != window->helper, &wanted);
     }
     return (INFO_CONST char *) switches[NULL != window->helper].string;
@@ -397,7 +417,7 @@ static INFO_CONST char *invalidate(opal_infosubscriber_t *object, INFO_CONST cha
     int now;
 
     WINDOW_OF(object)
-    if (read_name(window, key, value, truths, false, &now) && now) {
+    if (is_given(window, value) && read_name(window, key, value, truths, false, &now) && now) {
         ompi_osc_cached_count(window, OSC_CACHED_STAT_invalidations);
         ompi_osc_cached_window_invalidate(window);
     }
@@ -416,17 +436,18 @@ int ompi_osc_cached_info_subscribe(ompi_osc_cached_window_t *window)
     int ret = OMPI_SUCCESS;
 
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]) && OMPI_SUCCESS == ret; ++i) {
-        const char *unless_given = NOT_GIVEN;
+        INFO_CONST char *key = (INFO_CONST char *) keys[i].key;
+        INFO_CONST char *in_force =
+            keys[i].changed(&window->win->super, key, (INFO_CONST char *) NOT_GIVEN);
 
-        if (mode_changed == keys[i].changed) {
-            unless_given = ompi_osc_cached_modes[window->mode].string;
-        } else if (invalidate == keys[i].changed) {
-            unless_given = "false";
-        }
-        ret = opal_infosubscribe_subscribe(&window->win->super, (INFO_CONST char *) keys[i].key,
-                                           (INFO_CONST char *) unless_given, keys[i].changed);
+        window->unless_given = in_force;
+        ret = opal_infosubscribe_subscribe(&window->win->super, key, in_force, keys[i].changed);
+        window->unless_given = NULL;
     }
     window->subscribed = true;
-    ompi_osc_cached_info_tell(window);
+    if (window->given) {
+        /* else all is as it was when Open MPI was told of it */
+        ompi_osc_cached_info_tell(window);
+    }
     return ret;
 }

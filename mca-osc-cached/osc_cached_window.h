@@ -161,6 +161,7 @@ typedef struct ompi_osc_cached_window_t {
     bool loose;     /**< a peer is LOOSE since the last synchronisation of all, or one is lacking */
     bool timed;     /**< gets on their way were measured: so is what completes them */
     bool subscribed; /**< to the info keys */
+    bool given;      /**< the program said something by them when it created the window */
     ompi_osc_cached_mode_t mode;
     ompi_osc_cached_epoch_t epoch;
 
@@ -188,8 +189,9 @@ typedef struct ompi_osc_cached_window_t {
     uint32_t quiet;      /**< flushes since the last progress */
     uint32_t retry_open; /**< gets until another attempt to open the cache */
     osc_cached_profit_costs_t costs;
-    const char *mode_key;  /**< the string under which the mode came last: see is_overruled() */
-    uint64_t told_resizes; /**< resizes that the window's info knows of */
+    const char *mode_key;     /**< the string under which the mode came last: see is_overruled() */
+    const char *unless_given; /**< while subscribing to a key: what it says when it is not given */
+    uint64_t told_resizes;    /**< resizes that the window's info knows of */
     struct ompi_osc_cached_layouts_t *layouts; /**< see osc_cached_type.c */
     struct ompi_osc_cached_shadow_t *shadows;  /**< see osc_cached_verify.c */
     struct ompi_osc_cached_rget_t *rgets;      /**< MPI_Rget on their way that fill entries */
