@@ -259,12 +259,47 @@ static uint64_t begin_of(const ompi_osc_cached_helper_t *helper)
     return helper->one_sided ? 0 : ompi_osc_cached_now();
 }
 
+static bool is_away(const ompi_osc_cached_helper_target_t *target)
+{
+    return OSC_CACHED_PRESENCE_AWAY == target->presence.state;
+}
+
+/* Count the targets that are away. */
+static void count_away(ompi_osc_cached_helper_t *helper,
+                       const ompi_osc_cached_helper_target_t *target, bool was_away)
+{
+    if (is_away(target) != was_away) {
+        atomic_fetch_add_explicit(&helper->away, was_away ? (uint32_t) -1 : 1,
+                                  memory_order_relaxed);
+    }
+}
+
+/* A flush of the helper, which is measured while it does the work of both. */
+static int flush_helper(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_target_t *target,
+                        bool local)
+{
+    uint64_t begin =
+        0 < atomic_load_explicit(&helper->away, memory_order_relaxed) ? ompi_osc_cached_now() : 0;
+    int ret = local ? ompi_osc_cached_helper_flush_local(target->remote)
+                    : ompi_osc_cached_helper_flush(target->remote);
+
+    if (0 < begin && !local) {
+        lock_targets(helper);
+        if (is_away(target) && 0 < target->route.units[OSC_CACHED_ROUTE_HELPER]) {
+            osc_cached_presence_helped(&target->presence, ompi_osc_cached_now() - begin);
+            count_away(helper, target, true);
+        }
+        unlock_targets(helper);
+    }
+    return ret;
+}
+
 /* It has ended: did it wait for the target?  Targets are locked. */
 static void judge(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_target_t *target,
                   uint64_t begin)
 {
     osc_cached_presence_t *presence = &target->presence;
-    bool was_away = OSC_CACHED_PRESENCE_AWAY == presence->state, is_away;
+    bool was_away = is_away(target);
     uint64_t now;
 
     /* operations of several blocks take long without waiting for anybody */
@@ -274,11 +309,7 @@ static void judge(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_targe
         osc_cached_presence_flushed(
             presence, now, now - begin, now - target->issued_at,
             osc_cached_route_estimate(&target->route, target->count, target->bytes));
-        is_away = OSC_CACHED_PRESENCE_AWAY == presence->state;
-        if (is_away != was_away) {
-            atomic_fetch_add_explicit(&helper->away, is_away ? 1 : (uint32_t) -1,
-                                      memory_order_relaxed);
-        }
+        count_away(helper, target, was_away);
     }
     target->count = 0;
     target->bytes = 0;
@@ -434,7 +465,10 @@ static int helper_unlock(int rank, ompi_win_t *win)
     if (!target->locked) {
         return OMPI_ERR_RMA_SYNC;
     }
-    flushed = ompi_osc_cached_helper_flush(target->remote);
+    if (!target->inner) { /* the helper's operations are done before it: all ends together */
+        ret = let_go(helper, target);
+    }
+    flushed = flush_helper(helper, target, false);
     begin = begin_of(helper);
     if (target->inner) {
         ret = helper->inner.osc_unlock(rank, win);
@@ -514,8 +548,7 @@ static int flush(ompi_osc_cached_helper_t *helper, int rank, bool local,
     if (NULL == target) {
         return OMPI_SUCCESS; /* nothing was ever done there */
     }
-    flushed = local ? ompi_osc_cached_helper_flush_local(target->remote)
-                    : ompi_osc_cached_helper_flush(target->remote);
+    flushed = flush_helper(helper, target, local);
     if (pending) {
         begin = begin_of(helper);
         ret = inner_flush(rank, helper->win);

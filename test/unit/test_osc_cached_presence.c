@@ -26,6 +26,7 @@ static uint64_t run(osc_cached_presence_t *presence, uint64_t *now, uint64_t dur
         if (osc_cached_presence_is_away(presence, *now, HELPER)) {
             *now += HELPER;
             ++helped;
+            osc_cached_presence_helped(presence, HELPER);
         } else {
             *now += inner_ns;
             *waited += inner_ns;
@@ -82,12 +83,50 @@ static void test_no_hasty_decisions(void **state)
     assert_false(osc_cached_presence_is_away(&presence, 2, 2 * COMPUTES));
 }
 
+/* A busy machine: every 100th flush waits 4 ms for a processor, and the helper waits often. */
+static void test_busy_machine(void **state)
+{
+    osc_cached_presence_t presence = {.waited = 0};
+    uint64_t now = 5, helped = 0;
+    (void) state;
+
+    for (uint64_t i = 0; i < 1000000; i++) {
+        if (osc_cached_presence_is_away(&presence, now, HELPER)) {
+            now += 400000;
+            ++helped;
+            osc_cached_presence_helped(&presence, 400000);
+        } else {
+            uint64_t waited = 0 == i % 100 ? 4000000 : INNER;
+
+            now += waited;
+            osc_cached_presence_flushed(&presence, now, waited, waited, HELPER);
+        }
+    }
+    assert_in_range(helped, 1, 8);
+}
+
+/* Waits that are short, or far apart: on average the inner component is the faster one. */
+static void test_rare_waits(void **state)
+{
+    osc_cached_presence_t presence = {.waited = 0};
+    uint64_t now = 5;
+    (void) state;
+
+    for (uint64_t i = 1; i < 1000000; i++) {
+        osc_cached_presence_flushed(&presence, now, 0 == i % 2000 ? 4000000 : 1200, 1200, HELPER);
+        now += 1200;
+        assert_false(osc_cached_presence_is_away(&presence, now, HELPER));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_comes_and_goes),
         cmocka_unit_test(test_mapped_memory_is_never_left),
         cmocka_unit_test(test_no_hasty_decisions),
+        cmocka_unit_test(test_busy_machine),
+        cmocka_unit_test(test_rare_waits),
     };
 
     return cmocka_run_group_tests_name("osc_cached_presence", tests, NULL, NULL);

@@ -8,13 +8,15 @@
  * Is a target away, so that its helper is to do contiguous puts and gets, too?
  *
  * The inner component is as fast for them, or faster, unless it needs the target's process and that
- * computes. Then a flush waits: when one took 20 times as long as the helper takes for the same,
- * the target is away. The inner component is tried again when 50 times as long has passed, so
- * trials take 2 % of the time at most; if that flush does not wait, the target is back.
+ * computes. Then a flush waits: when one took 20 times as long as the helper takes for the same, and
+ * flushes take more than twice as long on average, the target is away. The inner component is tried
+ * again when 50 times as long has passed, so trials take 2 % of the time at most; if that flush does
+ * not wait, the target is back. On a busy machine everybody waits for a processor, and the helper
+ * most of all: when its flushes turn out to take as long on average, it was not the target.
  *
- *     UNKNOWN --4 flushes--> WATCHED <--no wait-- AWAY
- *        |                      |                  ^
- *        |                      +----- waits ------+
+ *     UNKNOWN --4 flushes--> WATCHED <--no wait, or the helper waits as long-- AWAY
+ *        |                      |                                              ^
+ *        |                      +----------------- waits ----------------------+
  *        +--one ends within 500 ns of the last operation: the network did it--> DIRECT, for ever
  *
  * Where the network, or a processor, reaches the target's memory by itself nobody ever waits, and a
@@ -35,12 +37,21 @@ typedef enum {
     OSC_CACHED_PRESENCE_DIRECT
 } osc_cached_presence_state_t;
 
+/** Flushes, the last ones mostly. */
+typedef struct osc_cached_presence_sum {
+    uint32_t count;
+    uint64_t ns; /**< nanoseconds */
+} osc_cached_presence_sum_t;
+
 /** Of one target; all 0 at the start. */
 typedef struct osc_cached_presence {
     osc_cached_presence_state_t state;
     uint32_t flushes; /**< while UNKNOWN */
     uint64_t waited;  /**< nanoseconds: the flush that found it away */
     uint64_t again;   /**< AWAY: when the inner component is to be tried */
+    uint64_t mean;    /**< AWAY: nanoseconds of a flush of the inner component before */
+    /** flushes of the inner component since it is WATCHED, and of the helper while it was AWAY */
+    osc_cached_presence_sum_t inner, helper;
 } osc_cached_presence_t;
 
 /**
@@ -52,6 +63,9 @@ typedef struct osc_cached_presence {
  */
 void osc_cached_presence_flushed(osc_cached_presence_t *presence, uint64_t now, uint64_t waited,
                                  uint64_t since, uint64_t helper_ns);
+
+/** A flush of the helper has ended, while the target was away. */
+void osc_cached_presence_helped(osc_cached_presence_t *presence, uint64_t waited);
 
 /** Is the helper to do a contiguous operation, for which it takes so long? */
 static inline bool osc_cached_presence_is_away(const osc_cached_presence_t *presence, uint64_t now,
