@@ -674,14 +674,13 @@ APART static bool cancel_long(llamatch_engine_t *engine, llamatch_lane_t *lane, 
 int llamatch_engine_cancel_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, void *item,
                                 uint64_t place)
 {
-    llamatch_lane_t *lane = llamatch_place_lane(place);
+    llamatch_lane_t *lane = llamatch_place_has_lane(place) ? llamatch_place_lane(place)
+                            : (NULL != peer)               ? &peer->posted
+                                                           : &engine->wild;
     uint32_t index = LLAMATCH_SHORT_MAX;
 
     if (0 == place) {
         return LLAMATCH_NOT_FOUND;
-    }
-    if (NULL == lane) {
-        lane = (NULL != peer) ? &peer->posted : &engine->wild;
     }
     if (llamatch_lane_has_front(lane)) {
         index = llamatch_lane_index_of(lane, item);
@@ -801,32 +800,43 @@ static inline llamatch_found_t search(llamatch_engine_t *engine, llamatch_peer_t
     return found;
 }
 
-llamatch_message_t llamatch_engine_probe(llamatch_engine_t *engine, llamatch_peer_t *peer,
-                                         int32_t tag)
+APART static llamatch_message_t probe_any(llamatch_engine_t *engine, llamatch_peer_t *peer,
+                                          int32_t tag)
 {
     llamatch_message_t message = {NULL, peer};
-    llamatch_found_t found;
+    llamatch_found_t found = search(engine, &message.peer, tag);
 
-    if (!llamatch_engine_has_messages(engine, peer)) {
-        return message;
-    }
-    ++engine->unexpected.searches;
-    if (NULL == peer && engine->ring == engine->ring->ring_next) {
-        message.peer = engine->ring;
-    }
-    if (NULL != message.peer && llamatch_lane_has_front(&message.peer->unexpected)) {
-        const llamatch_lane_t *lane = &message.peer->unexpected;
-        uint32_t index = llamatch_lane_find(lane, llamatch_key_of_receive(tag));
-
-        if (LLAMATCH_SHORT_MAX != index || llamatch_lane_is_short(lane)) {
-            count_depth(&engine->unexpected, llamatch_lane_depth(lane, index));
-            message.item = (LLAMATCH_SHORT_MAX != index) ? lane->slots[index].item : NULL;
-            return message;
-        }
-    }
-    found = search(engine, &message.peer, tag);
     message.item = (NULL != found.slot) ? found.slot->item : NULL;
     return message;
+}
+
+llamatch_message_t llamatch_engine_probe_slow(llamatch_engine_t *engine, llamatch_peer_t *peer,
+                                              int32_t tag)
+{
+    llamatch_peer_t *only =
+        (NULL == peer && engine->ring == engine->ring->ring_next) ? engine->ring : peer;
+    llamatch_key_t key = llamatch_key_of_receive(tag);
+    const llamatch_lane_t *lane;
+    uint32_t index;
+
+    ++engine->unexpected.searches;
+    if (NULL == only || !llamatch_lane_has_front(&only->unexpected)) {
+        return probe_any(engine, only, tag);
+    }
+    lane = &only->unexpected;
+    index = llamatch_lane_first(lane);
+    if (!llamatch_key_accepts(key, lane->tags[index])) {
+        index = llamatch_lane_find_behind(lane, key);
+        if (NULL == engine->unexpected.depths
+            || (LLAMATCH_SHORT_MAX == index && !llamatch_lane_is_short(lane))) {
+            return probe_any(engine, only, tag);
+        }
+        ++engine->unexpected.depths->shallow[llamatch_lane_depth(lane, index)];
+        if (LLAMATCH_SHORT_MAX == index) {
+            return (llamatch_message_t){NULL, only};
+        }
+    }
+    return (llamatch_message_t){lane->slots[index].item, only};
 }
 
 APART static llamatch_message_t receive_any(llamatch_engine_t *engine, llamatch_peer_t *peer,

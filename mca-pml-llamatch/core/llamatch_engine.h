@@ -240,7 +240,7 @@ static inline void *llamatch_engine_match(llamatch_engine_t *engine, llamatch_pe
 /**
  * Remove a posted receive.
  *
- * @param peer   as given to llamatch_engine_post, unless llamatch_place_lane knows
+ * @param peer   as given to llamatch_engine_post, unless llamatch_place_has_lane
  * @param place  as got from llamatch_engine_post or last told; 0: none
  * @return LLAMATCH_OK, or LLAMATCH_NOT_FOUND when it is not there
  */
@@ -273,8 +273,8 @@ static inline llamatch_message_t llamatch_engine_receive(llamatch_engine_t *engi
                                                          llamatch_peer_t *peer, int32_t tag);
 
 /** Find the same message and leave it there: a second probe, or a receive, finds it again. */
-llamatch_message_t llamatch_engine_probe(llamatch_engine_t *engine, llamatch_peer_t *peer,
-                                         int32_t tag);
+static inline llamatch_message_t llamatch_engine_probe(llamatch_engine_t *engine,
+                                                       llamatch_peer_t *peer, int32_t tag);
 
 /**
  * Visit all unexpected messages, or all posted receives, peer by peer and in order within each
@@ -308,6 +308,8 @@ int llamatch_engine_arrive_slow(llamatch_engine_t *engine, llamatch_peer_t *peer
                                 void *item);
 llamatch_message_t llamatch_engine_receive_slow(llamatch_engine_t *engine, llamatch_peer_t *peer,
                                                 int32_t tag);
+llamatch_message_t llamatch_engine_probe_slow(llamatch_engine_t *engine, llamatch_peer_t *peer,
+                                              int32_t tag);
 
 /** A peer without messages gets its first one, and goes to the ring's end. */
 void llamatch_engine_enter_ring(llamatch_engine_t *engine, llamatch_peer_t *peer);
@@ -389,7 +391,7 @@ static inline int llamatch_engine_cancel(llamatch_engine_t *engine, llamatch_pee
 {
     llamatch_lane_t *lane = llamatch_place_lane(place);
 
-    if (NULL == lane || 0 == lane->live || !llamatch_lane_has_front(lane)
+    if (!llamatch_place_has_lane(place) || 0 == lane->live || !llamatch_lane_has_front(lane)
         || item != lane->slots[llamatch_lane_first(lane)].item) {
         return llamatch_engine_cancel_slow(engine, peer, item, place);
     }
@@ -446,6 +448,15 @@ static inline llamatch_message_t llamatch_engine_receive(llamatch_engine_t *engi
     --engine->num_unexpected;
     llamatch_lane_take(lane, &engine->setup->unexpected_shape, first);
     return message;
+}
+
+static inline llamatch_message_t llamatch_engine_probe(llamatch_engine_t *engine,
+                                                       llamatch_peer_t *peer, int32_t tag)
+{
+    if (!llamatch_engine_has_messages(engine, peer)) {
+        return (llamatch_message_t){NULL, peer};
+    }
+    return llamatch_engine_probe_slow(engine, peer, tag);
 }
 
 #endif /* LLAMATCH_ENGINE_H */

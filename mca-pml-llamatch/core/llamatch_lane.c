@@ -219,9 +219,8 @@ void llamatch_lane_make_short(llamatch_lane_t *lane, const llamatch_shape_t *sha
 llamatch_pos_t llamatch_lane_find_item(const llamatch_lane_t *lane, const llamatch_shape_t *shape,
                                        uint64_t place, const void *item)
 {
-    llamatch_node_t *node = (NULL != llamatch_place_lane(place))
-                                ? lane->queue.head
-                                : (llamatch_node_t *) (uintptr_t) place;
+    llamatch_node_t *node =
+        llamatch_place_has_lane(place) ? lane->queue.head : (llamatch_node_t *) (uintptr_t) place;
     llamatch_pos_t pos = {node, 0};
 
     if (NULL == node) { /* there is nothing any more */

@@ -172,10 +172,15 @@ static inline uint64_t llamatch_lane_place(const llamatch_lane_t *lane)
     return llamatch_lane_is_short(lane) ? (uintptr_t) lane + 1 : (uintptr_t) lane->queue.tail;
 }
 
-/** The lane, if the place tells it, or NULL. */
+/** Does it tell the lane? */
+static inline bool llamatch_place_has_lane(uint64_t place)
+{
+    return 0 != (place & 1);
+}
+
 static inline llamatch_lane_t *llamatch_place_lane(uint64_t place)
 {
-    return (0 != (place & 1)) ? (llamatch_lane_t *) (uintptr_t) (place - 1) : NULL;
+    return (llamatch_lane_t *) (uintptr_t) (place - 1);
 }
 
 /** Which of four tags are one of two? 16 bits each, the first one the lowest. */

@@ -331,7 +331,7 @@ static void check_comm(comm_t *c)
 
         if (llamatch_lane_has_front(lane)
             && LLAMATCH_SHORT_MAX != llamatch_lane_index_of(lane, ITEM(entry->item))) {
-            assert_true(llamatch_lane_is_short(lane) || lane == llamatch_place_lane(place)
+            assert_true(llamatch_lane_is_short(lane) || llamatch_place_has_lane(place)
                         || place == (uintptr_t) lane->queue.head);
         } else {
             assert_false(llamatch_lane_is_short(lane));
