@@ -513,40 +513,6 @@ APART static void *match_long(llamatch_engine_t *engine, llamatch_lane_t *const 
     return item;
 }
 
-/* The end of a search of what is within reach: take what was found, if anything was. */
-static inline void *take_short(llamatch_lane_t *lane, const llamatch_shape_t *shape,
-                               llamatch_counts_t *counts, uint32_t *length, uint32_t index,
-                               uint32_t depth)
-{
-    void *item;
-
-    count_depth(counts, depth);
-    if (LLAMATCH_SHORT_MAX == index) {
-        ++counts->searches;
-        return NULL;
-    }
-    item = lane->slots[index].item;
-    --*length;
-    llamatch_lane_take(lane, shape, index);
-    return item;
-}
-
-/* Take the first entry of a long lane, if the key accepts it. */
-APART static bool take_first(llamatch_engine_t *engine, llamatch_lane_t *lane,
-                             const llamatch_shape_t *shape, llamatch_counts_t *counts,
-                             uint32_t *length, llamatch_key_t key, void **item)
-{
-    llamatch_pos_t pos = {lane->queue.head, llamatch_node_first(lane->queue.head)};
-
-    if (!llamatch_key_accepts(key, llamatch_node_tags(shape, pos.node)[pos.index])) {
-        return false;
-    }
-    *item = llamatch_node_slots(shape, pos.node)[pos.index].item;
-    --*length;
-    take_long(engine, lane, shape, counts, pos);
-    return true;
-}
-
 /* Search what a lane has within reach but its first entry, which does not match. @return whether
  * there can be nothing else; then *item is what was taken, or NULL */
 IN_PLACE bool take_behind(llamatch_lane_t *lane, llamatch_counts_t *counts, uint32_t *length,
@@ -573,21 +539,32 @@ IN_PLACE bool take_behind(llamatch_lane_t *lane, llamatch_counts_t *counts, uint
     return true;
 }
 
-/* The same when that has returned false, and of a long lane the first entry. An open lane becomes
- * long. */
+/* The same when that has returned false. An open lane becomes long, and of a long one the first
+ * entry is tried. */
 APART static bool take_near(llamatch_engine_t *engine, llamatch_lane_t *lane,
                             const llamatch_shape_t *shape, llamatch_counts_t *counts,
                             uint32_t *length, llamatch_key_t key, void **item)
 {
-    if (begin_depths(counts) && take_behind(lane, counts, length, key, item)) {
-        return true;
+    llamatch_pos_t pos;
+
+    if (llamatch_lane_has_front(lane)) {
+        if (begin_depths(counts) && take_behind(lane, counts, length, key, item)) {
+            return true;
+        }
+        close_lane(lane, shape);
+        return false;
     }
-    if (!llamatch_lane_has_front(lane)) {
-        return NULL == lane->queue.index
-               && take_first(engine, lane, shape, counts, length, key, item);
+    if (NULL != lane->queue.index) {
+        return false;
     }
-    close_lane(lane, shape);
-    return false;
+    pos = (llamatch_pos_t){lane->queue.head, llamatch_node_first(lane->queue.head)};
+    if (!llamatch_key_accepts(key, llamatch_node_tags(shape, pos.node)[pos.index])) {
+        return false;
+    }
+    *item = llamatch_node_slots(shape, pos.node)[pos.index].item;
+    --*length;
+    take_long(engine, lane, shape, counts, pos);
+    return true;
 }
 
 /* Match with two short lanes. */
@@ -600,6 +577,7 @@ APART static void *match_both(llamatch_engine_t *engine, llamatch_lane_t *const 
     llamatch_lane_t *lane = lanes[wild_first], *other = lanes[!wild_first];
     llamatch_key_t key = llamatch_key_of_message(tag);
     uint32_t index = llamatch_lane_find(lane, key), depth = llamatch_lane_depth(lane, index);
+    void *item;
 
     if (LLAMATCH_SHORT_MAX == index || llamatch_lane_first_seq(other) < lane->slots[index].seq) {
         uint32_t in_other = llamatch_lane_find(other, key);
@@ -612,8 +590,15 @@ APART static void *match_both(llamatch_engine_t *engine, llamatch_lane_t *const 
             index = in_other;
         }
     }
-    return take_short(lane, &engine->setup->posted_shape, &engine->posted, &engine->num_posted,
-                      index, depth);
+    count_depth(&engine->posted, depth);
+    if (LLAMATCH_SHORT_MAX == index) {
+        ++engine->posted.searches;
+        return NULL;
+    }
+    item = lane->slots[index].item;
+    --engine->num_posted;
+    llamatch_lane_take(lane, &engine->setup->posted_shape, index);
+    return item;
 }
 
 APART static void *match_any(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag)

@@ -27,7 +27,7 @@
  *     -------------------------+----------------------------------+-----------------------------
  *     one, its first entry:    |                                  |
  *       short or open          | llamatch_engine_match (inline)   | ..._receive (inline)
- *       long                   | take_first                       | take_first
+ *       long                   | take_near                        | take_near
  *     one, any entry:          |                                  |
  *       short or open          | take_behind                      | take_behind
  *       long                   | first_posted: queue_find         | first_message: the same
