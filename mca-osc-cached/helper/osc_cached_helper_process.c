@@ -26,7 +26,7 @@ enum {
     REPLIES = 2,       /* buffers of a session for data on its way back */
     LAYOUT_ROOM = 512, /* blocks of layouts that a session keeps */
     SPINS = 32,        /* looks at the network before the processor is offered to others */
-    RARELY = 1024,     /* calls of progress; a look costs 0.6 us over TCP */
+    RARELY = 64,       /* calls of progress; a look costs 0.6 us over TCP */
 };
 
 static struct {
