@@ -622,6 +622,8 @@ static void test_million_origins(void **state)
         osc_cached_request_encode(&request, header);
         osc_cached_server_receive(world.network.server, header, sizeof(header), NULL, 0);
         assert_true(osc_cached_server_used(world.network.server) <= config.memory);
+        /* what was really allocated: that, the tables of origins and windows, the server */
+        assert_true(live_bytes <= config.memory + 16384);
         for (message_t *message; NULL != (message = land(&world.network)); free(message)) {
             osc_cached_request_t reply = {
                 .origin = message->origin, .session = message->reply.session, .window = window_id};
