@@ -1,6 +1,5 @@
 /* N3: index and storage grow and shrink and keep the entries.
- * test: for=osc-cached needs=cache cache="mode=always entries=16 window_memory=4K interval=16"
- * transport=shm,tcp
+ * test: for=osc-cached needs=cache cache="mode=always entries=16 window_memory=4K interval=16" transport=shm,tcp
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
