@@ -104,11 +104,11 @@ int main(int argc, char **argv)
     use(win, buffer);
     test_barrier();
     COUNTS(&c, "helper_sessions", 1, "of the other process");
-    COUNTS(&c, "helper_fetch_requests", 1, "");
-    COUNTS(&c, "helper_swap_requests", 1, "");
-    COUNTS(&c, "helper_lock_requests", 1, "");
-    COUNTS(&c, "helper_refused", 0, "");
-    COUNTS(&c, "helper_malformed", 0, "");
+    COUNTS(&c, "helper_fetch_requests", 1, "MPI_Fetch_and_op");
+    COUNTS(&c, "helper_swap_requests", 1, "MPI_Compare_and_swap");
+    COUNTS(&c, "helper_lock_requests", 1, "MPI_Win_lock");
+    COUNTS(&c, "helper_refused", 0, "nothing is wrong");
+    COUNTS(&c, "helper_malformed", 0, "nothing is wrong");
     CHECK(SUMS + BIG * sizeof(long) / 32000 <= counter(&c, "helper_accumulate_requests"),
           "%lu requests for accumulates", counter(&c, "helper_accumulate_requests"));
     CHECK((SUMS + BIG + 2) * sizeof(long) <= counter(&c, "helper_bytes_moved"), "%lu bytes",
