@@ -65,7 +65,8 @@ static char *first_byte(const buffer_t *buffer)
     ptrdiff_t lb, extent;
 
     (void) ompi_datatype_get_true_extent(buffer->type, &lb, &extent);
-    return (char *) buffer->address + lb;
+    /* a place at the target has no address here */
+    return (char *) ((uintptr_t) buffer->address + (uintptr_t) lb);
 }
 
 static uint64_t bytes_of(const buffer_t *buffer)
