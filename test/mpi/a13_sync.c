@@ -43,10 +43,7 @@ int main(int argc, char **argv)
     int *base;
 
     test_init_thread(&argc, &argv, MPI_THREAD_MULTIPLE);
-    test_needs_threads_of_ucx();
-    if (test_inner_is("pt2pt")) {
-        test_skip("osc/pt2pt has no windows with MPI_THREAD_MULTIPLE");
-    }
+    test_needs_threads_of_windows();
     if (test_inner_is("ucx") && (test_stock_5_0() || 0x0600 == test_openmpi())) {
         test_skip(
             "osc/ucx of a stock Open MPI crashes when one thread ends while others flush, and "

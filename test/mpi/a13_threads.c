@@ -72,10 +72,7 @@ int main(int argc, char **argv)
     pthread_t thread[THREADS];
 
     test_init_thread(&argc, &argv, MPI_THREAD_MULTIPLE);
-    test_needs_threads_of_ucx();
-    if (test_inner_is("pt2pt")) {
-        test_skip("osc/pt2pt has no windows with MPI_THREAD_MULTIPLE");
-    }
+    test_needs_threads_of_windows();
     if (test_inner_is("ucx") && test_stock_5_0() && test_over_tcp()) {
         test_skip("osc/ucx of a stock Open MPI 5.0 waits for ever in MPI_Win_free over TCP when "
                   "several threads used the window");

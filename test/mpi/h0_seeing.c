@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include "counters.h"
+#include "seeing.h"
 
 #include <unistd.h>
 
@@ -83,17 +84,7 @@ int main(int argc, char **argv)
     int bad = 0;
     MPI_Win win;
 
-    /* before MPI_Init: stderr goes to a file, the trace to another */
-    if (NULL == mkdtemp(folder)) {
-        return 1;
-    }
-    snprintf(path, sizeof(path), "%s/stderr", folder);
-    if (NULL == freopen(path, "w", stderr)) {
-        return 1;
-    }
-    snprintf(path, sizeof(path), "%s/trace", folder);
-    setenv("OMPI_MCA_osc_cached_trace", path, 1);
-    setenv("OMPI_MCA_osc_cached_helper_stats", "1", 1);
+    see(folder, "OMPI_MCA_osc_cached_helper_stats");
 
     test_init(&argc, &argv);
     counters_open_all(&c, "osc_cached_", MPI_T_BIND_NO_OBJECT, NULL);

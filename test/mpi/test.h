@@ -165,6 +165,15 @@ __attribute__((unused)) static void test_needs_threads_of_ucx(void)
     }
 }
 
+/* Collective */
+__attribute__((unused)) static void test_needs_threads_of_windows(void)
+{
+    test_needs_threads_of_ucx();
+    if (test_inner_is("pt2pt")) {
+        test_skip("osc/pt2pt has no windows with MPI_THREAD_MULTIPLE");
+    }
+}
+
 /* A run without osc/cached, only to see whether its inner component survives the program. */
 __attribute__((unused)) static int test_is_plain(void)
 {

@@ -7,7 +7,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE
-#include "test.h"
+#include "seeing.h"
 
 #include <unistd.h>
 
@@ -48,21 +48,11 @@ static int wrong(const char *what, int found, int wanted)
 
 int main(int argc, char **argv)
 {
-    char path[256], trace[32], *base, buffer[64];
+    char trace[32], *base, buffer[64];
     int bad = 0;
     MPI_Win win;
 
-    /* before MPI_Init: stderr goes to a file, the trace to another */
-    if (NULL == mkdtemp(folder)) {
-        return 1;
-    }
-    snprintf(path, sizeof(path), "%s/stderr", folder);
-    if (NULL == freopen(path, "w", stderr)) {
-        return 1;
-    }
-    snprintf(path, sizeof(path), "%s/trace", folder);
-    setenv("OMPI_MCA_osc_cached_trace", path, 1);
-    setenv("OMPI_MCA_osc_cached_stats", "1", 1);
+    see(folder, "OMPI_MCA_osc_cached_stats");
 
     test_init(&argc, &argv);
     win = test_win_make(NULL, 64, 1, &base);
