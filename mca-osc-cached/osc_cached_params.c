@@ -75,6 +75,11 @@ bool ompi_osc_cached_read_number(const char *text, ompi_osc_cached_unit_t unit, 
     char *end;
     double read;
 
+    if (OSC_CACHED_UNIT_CPU == unit && NULL != text
+        && (0 == strcmp(text, "auto") || 0 == strcmp(text, "process"))) {
+        *value = ('a' == *text) ? OSC_CACHED_CPU_AUTO : OSC_CACHED_CPU_PROCESS;
+        return true;
+    }
     /* what strtod takes beside numbers: white space, "inf", "nan", "0x" */
     if (NULL == text || 0 == strspn(text, "0123456789.")
         || strlen(text) != strspn(text, "0123456789.eE+-KMGkmg")) {
@@ -129,6 +134,7 @@ static double number(const char *name, const char *text, const char *standard,
                        (OSC_CACHED_UNIT_RATIO == unit)   ? "a number"
                        : (OSC_CACHED_UNIT_BYTES == unit) ? "a number of bytes (K, M, G)"
                        : (OSC_CACHED_UNIT_BLOCK == unit) ? "0, or a power of two"
+                       : (OSC_CACHED_UNIT_CPU == unit)   ? "auto, process, or a whole number"
                                                          : "a whole number",
                        from, to, standard);
     }

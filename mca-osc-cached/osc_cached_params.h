@@ -46,6 +46,9 @@ typedef enum {
     OSC_CACHED_TRANSFERS_INNER,
 } ompi_osc_cached_transfers_t;
 
+/** Where its thread runs, beside the number of a processor. */
+enum { OSC_CACHED_CPU_AUTO = -1, OSC_CACHED_CPU_PROCESS = -2 };
+
 /** Values of the MCA variables of osc_cached_params.def. */
 typedef struct {
 #define OSC_CACHED_FIELD_STRING char *
@@ -73,6 +76,7 @@ typedef enum {
     OSC_CACHED_UNIT_BYTES, /**< digits, and K, M or G */
     OSC_CACHED_UNIT_BLOCK, /**< the same, 0 or a power of two */
     OSC_CACHED_UNIT_RATIO, /**< with a fraction */
+    OSC_CACHED_UNIT_CPU,   /**< digits, auto or process */
 } ompi_osc_cached_unit_t;
 
 extern ompi_osc_cached_params_t ompi_osc_cached_params;

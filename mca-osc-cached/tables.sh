@@ -39,6 +39,7 @@ table_parameters()
     while IFS='|' read -r kind name standard least most help; do
         case $kind in
         BLOCK) values="0, or a power of two from $(number "$least" BYTES) to $(number "$most" BYTES)" ;;
+        CPU) values="auto, process, $least to $most" ;;
         COUNT | BYTES | RATIO) values="$(number "$least" "$kind") to $(number "$most" "$kind")" ;;
         STRING) values=text standard=${standard/NULL/none} ;;
         BOOL) values=$(names truths) ;;

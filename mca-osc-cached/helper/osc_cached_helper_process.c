@@ -18,6 +18,7 @@
 #include "ompi/runtime/mpiruntime.h"
 
 #include "osc_cached_params.h"
+#include "osc_cached_helper_place.h"
 #include "osc_cached_helper_process.h"
 #include "osc_cached_helper_ucx.h"
 
@@ -184,6 +185,7 @@ const char *ompi_osc_cached_helper_start(void)
     (void) pthread_mutex_lock(&starting);
     if (NULL == helper.ucx) {
         helper.threaded = ompi_mpi_thread_multiple || opal_using_threads();
+        ompi_osc_cached_helper_look_around();
         if (OSC_CACHED_OK != make_server()) {
             why = "there is no memory, or osc_cached_helper_memory is too small";
         } else {
@@ -211,6 +213,11 @@ bool ompi_osc_cached_helper_is_running(void)
     running = NULL != helper.ucx;
     (void) pthread_mutex_unlock(&starting);
     return running;
+}
+
+pthread_t ompi_osc_cached_helper_thread(void)
+{
+    return osc_cached_ucx_thread(helper.ucx);
 }
 
 void ompi_osc_cached_helper_stop(void)

@@ -14,6 +14,7 @@
 
 #include "ompi_config.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -34,6 +35,9 @@ void ompi_osc_cached_helper_stop(void);
 void ompi_osc_cached_helper_counts(unsigned long *counts);
 /** Print those that are not 0 on stderr. */
 void ompi_osc_cached_helper_print(void);
+
+/** The thread's; it runs. */
+pthread_t ompi_osc_cached_helper_thread(void);
 
 /** Name of a process, the same for all. */
 static inline uint64_t ompi_osc_cached_helper_name(ompi_group_t *group, int rank)

@@ -13,6 +13,7 @@
 #include "ompi/constants.h"
 
 #include "osc_cached_helper.h"
+#include "osc_cached_helper_place.h"
 #include "osc_cached_helper_process.h"
 
 enum {
@@ -58,12 +59,14 @@ void ompi_osc_cached_helper_print(void)
 #include "osc_cached_helper_stats.def"
     };
     unsigned long counts[STATS];
-    char text[2048];
+    char text[2048], where[256];
     int used, column = 0;
 
     ompi_osc_cached_helper_counts(counts);
-    used = snprintf(text, sizeof(text), "osc/cached: helper of rank %d",
-                    (int) opal_proc_local_get()->proc_name.vpid);
+    ompi_osc_cached_helper_where(ompi_osc_cached_helper_thread(), where, sizeof(where));
+    used = snprintf(text, sizeof(text), "osc/cached: helper of rank %d%s%s",
+                    (int) opal_proc_local_get()->proc_name.vpid,
+                    ('\0' == *where) ? "" : " on processor ", where);
     for (int i = 0; i < STATS && used < (int) sizeof(text); ++i) {
         if (0 < counts[i]) {
             used += snprintf(text + used, sizeof(text) - used, "%s%-26s %14lu",

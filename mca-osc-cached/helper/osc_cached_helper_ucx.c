@@ -4,7 +4,7 @@
  */
 
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* pipe2 */
+#define _GNU_SOURCE /* pipe2, pthread_setname_np */
 #endif
 
 #include "osc_cached_helper_ucx.h"
@@ -36,6 +36,12 @@ const void *osc_cached_ucx_address(const osc_cached_ucx_t *ucx, size_t *bytes)
     (void) ucx;
     *bytes = 0;
     return NULL;
+}
+
+pthread_t osc_cached_ucx_thread(const osc_cached_ucx_t *ucx)
+{
+    (void) ucx;
+    return pthread_self();
 }
 
 osc_cached_ucx_counts_t osc_cached_ucx_counts(const osc_cached_ucx_t *ucx)
@@ -309,6 +315,11 @@ static void *serve(void *arg)
     return NULL;
 }
 
+pthread_t osc_cached_ucx_thread(const osc_cached_ucx_t *ucx)
+{
+    return ucx->thread;
+}
+
 osc_cached_ucx_counts_t osc_cached_ucx_counts(const osc_cached_ucx_t *ucx)
 {
     osc_cached_ucx_counts_t counts = {.wakeups = ucx->wakeups};
@@ -459,6 +470,9 @@ static bool start_thread(osc_cached_ucx_t *ucx, const char **why)
     (void) pthread_sigmask(SIG_SETMASK, &all, &before);
     ret = pthread_create(&ucx->thread, NULL, serve, ucx);
     (void) pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (0 == ret) {
+        (void) pthread_setname_np(ucx->thread, "osc_cached"); /* for top -H and the like */
+    }
     return 0 == ret;
 }
 

@@ -21,6 +21,8 @@
 #ifndef OSC_CACHED_HELPER_UCX_H
 #define OSC_CACHED_HELPER_UCX_H
 
+#include <pthread.h>
+
 #include "core/osc_cached_client.h"
 #include "core/osc_cached_server.h"
 
@@ -54,6 +56,8 @@ void osc_cached_ucx_stop(osc_cached_ucx_t *ucx);
 
 /** Address of the thread's worker. */
 const void *osc_cached_ucx_address(const osc_cached_ucx_t *ucx, size_t *bytes);
+
+pthread_t osc_cached_ucx_thread(const osc_cached_ucx_t *ucx);
 
 /** What the thread has done so far. */
 typedef struct {

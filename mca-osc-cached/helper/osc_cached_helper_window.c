@@ -26,6 +26,7 @@
 
 #include "osc_cached_params.h"
 #include "osc_cached_helper.h"
+#include "osc_cached_helper_place.h"
 #include "osc_cached_helper_shape.h"
 #include "osc_cached_helper_window.h"
 
@@ -722,12 +723,40 @@ static int agree(ompi_communicator_t *comm, int *values, int count, struct ompi_
                                         comm->c_coll->coll_allreduce_module);
 }
 
-/* Tell all processes where all are. */
+/* Place our thread among those of this node, if this window knows all of them.  What a process has
+ * told begins with the processors that it runs on. */
+static void find_place(ompi_communicator_t *comm, const char *told, size_t bytes)
+{
+    const char **processors = malloc((size_t) ompi_comm_size(comm) * sizeof(*processors));
+    unsigned count = 0, me = 0, peers = 0;
+
+    for (int i = 0; i < ompi_comm_size(comm) && NULL != processors; ++i) {
+        ompi_proc_t *proc = ompi_group_peer_lookup(comm->c_local_group, i);
+
+        if (NULL == proc || !OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags)) {
+            continue;
+        }
+        if (i == ompi_comm_rank(comm)) {
+            me = count;
+        } else {
+            peers += proc->super.proc_name.jobid == opal_proc_local_get()->proc_name.jobid;
+        }
+        processors[count++] = told + (size_t) i * bytes;
+    }
+    if (NULL != processors && peers == (unsigned) opal_process_info.num_local_peers) {
+        ompi_osc_cached_helper_place(ompi_osc_cached_helper_thread(), processors, count, me);
+    }
+    free(processors);
+}
+
+/* Tell all processes where all are: on which processors, and at which address. */
 static bool exchange_addresses(ompi_communicator_t *comm)
 {
     size_t bytes;
     const void *address = ompi_osc_cached_helper_address(&bytes);
-    int size = ompi_comm_size(comm), most = (int) bytes;
+    const char *processors = ompi_osc_cached_helper_processors();
+    size_t before = strlen(processors) + 1;
+    int size = ompi_comm_size(comm), most = (int) (before + bytes);
     bool good = OMPI_SUCCESS == agree(comm, &most, 1, MPI_MAX);
     char *all = good ? calloc((size_t) size + 1, (size_t) most) : NULL;
     int ready = NULL != all;
@@ -737,14 +766,21 @@ static bool exchange_addresses(ompi_communicator_t *comm)
         free(all);
         return false;
     }
-    memcpy(all + (size_t) size * (size_t) most, address, bytes);
+    memcpy(all + (size_t) size * (size_t) most, processors, before);
+    memcpy(all + (size_t) size * (size_t) most + before, address, bytes);
     good =
         OMPI_SUCCESS
         == comm->c_coll->coll_allgather(all + (size_t) size * (size_t) most, most, MPI_BYTE, all,
                                         most, MPI_BYTE, comm, comm->c_coll->coll_allgather_module);
     for (int i = 0; i < size && good; ++i) {
+        const char *told = all + (size_t) i * (size_t) most;
+
+        before = strlen(told) + 1;
         good = ompi_osc_cached_helper_learn(ompi_osc_cached_helper_name(comm->c_local_group, i),
-                                            all + (size_t) i * (size_t) most, (size_t) most);
+                                            told + before, (size_t) most - before);
+    }
+    if (good) {
+        find_place(comm, all, (size_t) most);
     }
     free(all);
     return good;

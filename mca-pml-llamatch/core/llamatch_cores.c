@@ -74,17 +74,27 @@ typedef struct {
     hwloc_cpuset_t used;  /* by other ranks */
     hwloc_cpuset_t taken; /* cores of heaters of the ranks before */
     hwloc_cpuset_t free;  /* what is left */
+    bool spare;           /* LLAMATCH_CORES_SPARE */
 } rank_t;
 
-/* The smallest cache that serves the whole of the rank's binding and this PU. */
-static hwloc_obj_t shared_cache(const rank_t *rank, hwloc_obj_t pu)
+/* The smallest part of the machine that has the whole of the rank's binding and this PU. */
+static hwloc_obj_t shared_part(const rank_t *rank, hwloc_obj_t pu)
 {
     hwloc_obj_t obj =
         (NULL == rank->mine) ? NULL : hwloc_get_obj_covering_cpuset(rank->topology, rank->mine);
 
-    while (NULL != obj
-           && !(hwloc_obj_type_is_dcache(obj->type)
-                && hwloc_bitmap_isincluded(pu->cpuset, obj->cpuset))) {
+    while (NULL != obj && !hwloc_bitmap_isincluded(pu->cpuset, obj->cpuset)) {
+        obj = obj->parent;
+    }
+    return obj;
+}
+
+/* The smallest cache that serves them. */
+static hwloc_obj_t shared_cache(const rank_t *rank, hwloc_obj_t pu)
+{
+    hwloc_obj_t obj = shared_part(rank, pu);
+
+    while (NULL != obj && !hwloc_obj_type_is_dcache(obj->type)) {
         obj = obj->parent;
     }
     return obj;
@@ -111,9 +121,16 @@ static hwloc_obj_t core_of(hwloc_topology_t topology, hwloc_obj_t pu)
 /* How good a PU is; 0: it shares no cache. */
 static unsigned worth(const rank_t *rank, hwloc_obj_t pu)
 {
+    enum { DEEPER = 1000 }; /* than any topology */
     hwloc_obj_t cache = shared_cache(rank, pu);
     hwloc_obj_t core = core_of(rank->topology, pu);
 
+    if (rank->spare) {
+        bool idle = !hwloc_bitmap_intersects(core->cpuset, rank->used)
+                    && !hwloc_bitmap_intersects(core->cpuset, rank->mine);
+
+        return DEEPER * idle + (unsigned) shared_part(rank, pu)->depth + 1;
+    }
     if (NULL == cache) {
         return 0;
     }
@@ -197,7 +214,7 @@ static void look_at(const llamatch_cores_input_t *input, unsigned number, rank_t
     }
     hwloc_bitmap_andnot(rank->free, rank->allowed, rank->used);
     hwloc_bitmap_andnot(rank->free, rank->free, rank->taken);
-    if (NULL != rank->mine && 1 == hwloc_bitmap_weight(rank->mine)) {
+    if (NULL != rank->mine && (rank->spare || 1 == hwloc_bitmap_weight(rank->mine))) {
         hwloc_bitmap_andnot(rank->free, rank->free, rank->mine);
     }
 }
@@ -252,6 +269,7 @@ void llamatch_cores_choose(const llamatch_cores_input_t *input, llamatch_cores_c
 {
     static const llamatch_cores_choice_t none = {.pu = -1, .how = LLAMATCH_HEAT_LOAD, .sharers = 1};
     rank_t rank = {.topology = input->topology,
+                   .spare = LLAMATCH_CORES_SPARE == input->wish,
                    .used = hwloc_bitmap_alloc(),
                    .taken = hwloc_bitmap_alloc(),
                    .free = hwloc_bitmap_alloc()};

@@ -29,6 +29,10 @@
  * nothing is free: llamatch_cores_choice_t::reason tells. A PU that the user named is taken as it
  * is, if it exists and is allowed. With LLAMATCH_CORES_FORCE it starts whatever happens: near to
  * the rank and at somebody's cost, or unbound when the rank is.
+ *
+ * osc/cached places its helper thread with the same code (LLAMATCH_CORES_SPARE). A helper works for
+ * other ranks: a core that nobody runs on is better than a hardware thread beside a rank, only then
+ * the nearest one wins, and it is good without a shared cache, too. The rank's own PUs are out.
  */
 #ifndef LLAMATCH_CORES_H
 #define LLAMATCH_CORES_H
@@ -43,7 +47,8 @@
 typedef enum {
     LLAMATCH_CORES_AUTO = 0, /**< start where it helps */
     LLAMATCH_CORES_PU,       /**< start on this PU */
-    LLAMATCH_CORES_FORCE     /**< start in any case */
+    LLAMATCH_CORES_FORCE,    /**< start in any case */
+    LLAMATCH_CORES_SPARE     /**< start where no rank runs, near or far */
 } llamatch_cores_wish_t;
 
 /** Why a heater does not start, or started only because the user insisted. */

@@ -275,6 +275,48 @@ static void test_no_shared_cache(void **state)
     end(&f);
 }
 
+/* A helper goes where nobody runs: an idle core before a hardware thread beside a rank, near before
+ * far, and far before none. */
+static void test_spare(void **state)
+{
+    static const struct {
+        const char *machine;
+        const char *ranks[MOST];
+        int pus[MOST]; /* -1: none is free */
+    } cases[] = {
+        {SMT, {"2"}, {0}},                         /* not 3, beside the rank */
+        {SMT, {"0-1", "2-3", "4-5"}, {6, -1, -1}}, /* a core has one at most */
+        {SMT, {"0", "2", "4", "6"}, {1, 3, 5, 7}}, /* no idle core: the threads beside */
+        {SMT, {"0-3", "4-7"}, {-1, -1}},           /* never its own */
+        {MODULES, {"5"}, {4}},                     /* the nearest one */
+        {MODULES, {"5", "4"}, {6, 7}},
+        {MODULES, {"0", "1-3"}, {4, 5}},            /* the other socket */
+        {MODULES, {"0,4"}, {1}},                    /* a binding across sockets */
+        {"pack:1 core:4 pu:1", {"0", "1"}, {2, 3}}, /* a machine that tells no caches */
+        {TWO, {"0", "1"}, {-1, -1}},
+        {TWO, {"0-1"}, {-1}},
+        {TWO, {NULL}, {-1}},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        fixture_t f;
+
+        begin(&f, cases[i].machine);
+        f.input.wish = LLAMATCH_CORES_SPARE;
+        add_rank(&f, cases[i].ranks[0]);
+        for (int r = 1; r < MOST && NULL != cases[i].ranks[r]; ++r) {
+            add_rank(&f, cases[i].ranks[r]);
+        }
+        for (unsigned r = 0; r < f.input.num_ranks; ++r) {
+            choose_as(&f, r);
+            assert_int_equal(cases[i].pus[r], f.choice.pu);
+            assert_int_equal(-1 != cases[i].pus[r], f.choice.start);
+        }
+        end(&f);
+    }
+}
+
 static void allow(fixture_t *f, const char *list)
 {
     hwloc_bitmap_t set = hwloc_bitmap_alloc();
@@ -470,6 +512,7 @@ int main(void)
         cmocka_unit_test(test_unbound),
         cmocka_unit_test(test_one_pu),
         cmocka_unit_test(test_no_shared_cache),
+        cmocka_unit_test(test_spare),
         cmocka_unit_test(test_allowed),
         cmocka_unit_test(test_named),
         cmocka_unit_test(test_force),

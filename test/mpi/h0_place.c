@@ -1,0 +1,98 @@
+/* Where the helper's thread runs: on a processor that no rank runs on, or else on those of its
+ * process, as the system tells it.
+ * test: for=osc-cached needs=cache ranks=1 transport=shm bind=core args=bound
+ * test: for=osc-cached needs=cache ranks=2 transport=shm bind=core:overload-allowed args=bound
+ * test: for=osc-cached needs=cache ranks=2 transport=shm,tcp args=auto
+ * test: for=osc-cached needs=cache ranks=1 transport=shm bind=core args=process
+ * test: for=osc-cached needs=cache ranks=2 transport=shm args=0
+ * test: for=osc-cached needs=cache ranks=1 transport=shm args=1048575 expect="text:no processor of"
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _GNU_SOURCE
+#include "test.h"
+
+#include <dirent.h>
+#include <sched.h>
+#include <unistd.h>
+
+/* The rest of the line of a file of /proc/self that begins so. */
+static int read_line(const char *path, const char *begin, char *rest, size_t size)
+{
+    char name[300], line[1024];
+    int found = 0;
+    FILE *file;
+
+    snprintf(name, sizeof(name), "/proc/self/%s", path);
+    file = fopen(name, "r");
+    while (!found && NULL != file && NULL != fgets(line, sizeof(line), file)) {
+        if (0 == strncmp(line, begin, strlen(begin))) {
+            snprintf(rest, size, "%s", line + strlen(begin));
+            rest[strcspn(rest, "\n")] = '\0';
+            found = 1;
+        }
+    }
+    if (NULL != file) {
+        fclose(file);
+    }
+    return found;
+}
+
+/* The processors of the helper's thread. @return its number; 0: there is none */
+static int find_helper(char *list, size_t size)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    struct dirent *entry;
+    char path[280], name[64];
+    int found = 0;
+
+    while (0 == found && NULL != tasks && NULL != (entry = readdir(tasks))) {
+        snprintf(path, sizeof(path), "task/%s/comm", entry->d_name);
+        if (0 < atoi(entry->d_name) && read_line(path, "", name, sizeof(name))
+            && 0 == strcmp(name, "osc_cached")) {
+            snprintf(path, sizeof(path), "task/%s/status", entry->d_name);
+            found = read_line(path, "Cpus_allowed_list:\t", list, size) ? atoi(entry->d_name) : 0;
+        }
+    }
+    if (NULL != tasks) {
+        closedir(tasks);
+    }
+    return found;
+}
+
+int main(int argc, char **argv)
+{
+    int bound = 0 == strcmp(argv[1], "bound");
+    const char *cpu = bound ? "auto" : argv[1];
+    char mine[512] = "", its[512] = "";
+    cpu_set_t set, all, helper;
+    long *base;
+    MPI_Win win;
+    int id, own;
+
+    setenv("OMPI_MCA_osc_cached_helper", "on", 1);
+    setenv("OMPI_MCA_osc_cached_helper_cpu", cpu, 1);
+    test_init(&argc, &argv);
+    CHECK(0 == sched_getaffinity(0, sizeof(set), &set), "no affinity");
+    CHECK(read_line("status", "Cpus_allowed_list:\t", mine, sizeof(mine)), "no status");
+    win = test_win_make(NULL, sizeof(long), sizeof(long), &base);
+    id = find_helper(its, sizeof(its));
+    if (0 == id || 0 != sched_getaffinity(id, sizeof(helper), &helper)) {
+        CHECK(0, "there is no helper");
+        return test_done();
+    }
+    OK(MPI_Allreduce(&set, &all, sizeof(all), MPI_BYTE, MPI_BOR, MPI_COMM_WORLD));
+    own = !bound || CPU_COUNT(&all) == sysconf(_SC_NPROCESSORS_ONLN);
+    if (0 == strcmp(cpu, "0")) {
+        CHECK(0 == strcmp("0", its), "processors %s, wanted 0", its);
+    } else if (own) {
+        CHECK(0 == strcmp(mine, its), "processors %s, those of the process are %s", its, mine);
+    } else {
+        CPU_AND(&all, &all, &helper);
+        CHECK(1 == CPU_COUNT(&helper) && 0 == CPU_COUNT(&all), "processors %s: ranks run there",
+              its);
+    }
+    OK(MPI_Win_free(&win));
+    return test_done();
+}
