@@ -35,8 +35,13 @@ const char *ompi_osc_cached_helper_processors(void)
     return "";
 }
 
-void ompi_osc_cached_helper_place(pthread_t thread, const char *const *processors, unsigned count,
+bool ompi_osc_cached_helper_place(pthread_t thread, const char *const *processors, unsigned count,
                                   unsigned me)
+{
+    return true;
+}
+
+void ompi_osc_cached_helper_move_on(void)
 {
 }
 
@@ -59,6 +64,7 @@ void ompi_osc_cached_helper_where(pthread_t thread, char *list, size_t bytes)
 #endif
 
 static char mine[4096]; /* processors; "": not known */
+static int last = -1;   /* processor that the thread has moved to; -1: that of its process */
 
 const char *ompi_osc_cached_helper_processors(void)
 {
@@ -108,7 +114,7 @@ static void refuse(const llamatch_cores_input_t *input, const llamatch_cores_cho
     }
 }
 
-void ompi_osc_cached_helper_place(pthread_t thread, const char *const *processors, unsigned count,
+bool ompi_osc_cached_helper_place(pthread_t thread, const char *const *processors, unsigned count,
                                   unsigned me)
 {
     int cpu = (int) ompi_osc_cached_numbers.helper_cpu;
@@ -122,11 +128,11 @@ void ompi_osc_cached_helper_place(pthread_t thread, const char *const *processor
         .wish = (0 <= cpu) ? LLAMATCH_CORES_PU : LLAMATCH_CORES_SPARE,
         .pu = (unsigned) cpu,
     };
-    llamatch_cores_choice_t choice;
+    llamatch_cores_choice_t choice = {.start = false};
 
     if (NULL == sets || '\0' == mine[0]) { /* no memory, or no topology */
         free(sets);
-        return;
+        return true;
     }
     for (unsigned i = 0; i < count; ++i) {
         sets[i] = read_list(processors[i]);
@@ -148,6 +154,31 @@ void ompi_osc_cached_helper_place(pthread_t thread, const char *const *processor
         hwloc_bitmap_free(sets[i]);
     }
     free(sets);
+    return choice.start || OSC_CACHED_CPU_AUTO != cpu;
+}
+
+/* Round robin over all processors that we may use.  What the launcher has not bound, but somebody
+ * else, stays within that: the rest of the node may belong to others. */
+void ompi_osc_cached_helper_move_on(void)
+{
+    hwloc_const_bitmap_t allowed = hwloc_topology_get_allowed_cpuset(opal_hwloc_topology);
+    hwloc_bitmap_t own = read_list(mine);
+
+    if (NULL != own) {
+        if (0 > last) {
+            last = hwloc_bitmap_first(own);
+        }
+        if (!BOUND_BY_LAUNCHER) {
+            allowed = own;
+        }
+        last = hwloc_bitmap_next(allowed, last);
+        if (0 > last) {
+            last = hwloc_bitmap_first(allowed);
+        }
+        hwloc_bitmap_only(own, (unsigned) last);
+        bind_thread(pthread_self(), own);
+    }
+    hwloc_bitmap_free(own);
 }
 
 void ompi_osc_cached_helper_where(pthread_t thread, char *list, size_t bytes)

@@ -13,6 +13,7 @@
 #include "ompi_config.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 BEGIN_C_DECLS
@@ -28,9 +29,13 @@ const char *ompi_osc_cached_helper_processors(void);
  *
  * @param processors  of the processes of this node, in an order that all of them know
  * @param me          which of them is this one
+ * @return whether it has a place of its own; else ompi_osc_cached_helper_move_on can be called
  */
-void ompi_osc_cached_helper_place(pthread_t thread, const char *const *processors, unsigned count,
+bool ompi_osc_cached_helper_place(pthread_t thread, const char *const *processors, unsigned count,
                                   unsigned me);
+
+/** To the next of the processors that it may use; called by the thread itself. */
+void ompi_osc_cached_helper_move_on(void);
 
 /** The processors that the thread may use now, as a list; "": not known. */
 void ompi_osc_cached_helper_where(pthread_t thread, char *list, size_t bytes);

@@ -18,6 +18,7 @@
 #include "ompi/runtime/mpiruntime.h"
 
 #include "osc_cached_params.h"
+#include "core/osc_cached_move.h"
 #include "osc_cached_helper_place.h"
 #include "osc_cached_helper_process.h"
 #include "osc_cached_helper_ucx.h"
@@ -37,6 +38,7 @@ static struct {
     osc_cached_map_t addresses; /* by name */
     pthread_mutex_t lock;       /* of the client, when threaded */
     bool threaded;
+    osc_cached_move_t move;    /* the server's lock */
     uint32_t windows;          /* numbers given */
     _Atomic uint32_t requests; /* of R-forms, not complete */
     _Atomic uint32_t calls;    /* of progress() */
@@ -74,7 +76,12 @@ static void on_sent(void *context, void *cookie)
 
 static void on_idle(void *context)
 {
+    const osc_cached_server_counts_t *counts = osc_cached_server_counts(helper.server);
+
     osc_cached_server_tell(helper.server);
+    if (OPAL_UNLIKELY(osc_cached_move_is_due(&helper.move, counts->combined, counts->bytes))) {
+        ompi_osc_cached_helper_move_on();
+    }
 }
 
 static osc_cached_sending_t send_reply(void *context, uint64_t origin,
@@ -215,6 +222,16 @@ bool ompi_osc_cached_helper_is_running(void)
     return running;
 }
 
+void ompi_osc_cached_helper_settle(const char *const *processors, unsigned count, unsigned me)
+{
+    osc_cached_ucx_lock(helper.ucx);
+    helper.move.threshold =
+        ompi_osc_cached_helper_place(osc_cached_ucx_thread(helper.ucx), processors, count, me)
+            ? 0
+            : (uint64_t) ompi_osc_cached_numbers.helper_move;
+    osc_cached_ucx_unlock(helper.ucx, false);
+}
+
 pthread_t ompi_osc_cached_helper_thread(void)
 {
     return osc_cached_ucx_thread(helper.ucx);
@@ -241,7 +258,7 @@ void ompi_osc_cached_helper_counts(unsigned long *counts)
     osc_cached_server_counts_t server = {0};
     osc_cached_client_counts_t client = {0};
     osc_cached_ucx_counts_t thread = {0};
-    uint64_t used = 0;
+    uint64_t used = 0, moves = 0;
 
     (void) pthread_mutex_lock(&starting);
     if (NULL != helper.ucx) {
@@ -249,6 +266,7 @@ void ompi_osc_cached_helper_counts(unsigned long *counts)
         server = *osc_cached_server_counts(helper.server);
         used = osc_cached_server_used(helper.server);
         thread = osc_cached_ucx_counts(helper.ucx);
+        moves = helper.move.moves;
         osc_cached_ucx_unlock(helper.ucx, false);
         lock();
         client = helper.client.counts;

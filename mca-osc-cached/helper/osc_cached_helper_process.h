@@ -36,6 +36,8 @@ void ompi_osc_cached_helper_counts(unsigned long *counts);
 /** Print those that are not 0 on stderr. */
 void ompi_osc_cached_helper_print(void);
 
+/** Place the thread; see ompi_osc_cached_helper_place. */
+void ompi_osc_cached_helper_settle(const char *const *processors, unsigned count, unsigned me);
 /** The thread's; it runs. */
 pthread_t ompi_osc_cached_helper_thread(void);
 

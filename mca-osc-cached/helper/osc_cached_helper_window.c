@@ -744,7 +744,7 @@ static void find_place(ompi_communicator_t *comm, const char *told, size_t bytes
         processors[count++] = told + (size_t) i * bytes;
     }
     if (NULL != processors && peers == (unsigned) opal_process_info.num_local_peers) {
-        ompi_osc_cached_helper_place(ompi_osc_cached_helper_thread(), processors, count, me);
+        ompi_osc_cached_helper_settle(processors, count, me);
     }
     free(processors);
 }

@@ -90,6 +90,7 @@ typedef struct osc_cached_server_config {
 typedef struct osc_cached_server_counts {
     uint64_t requests[OSC_CACHED_WIRE_REQUESTS]; /**< by kind */
     uint64_t bytes;                              /**< moved or combined */
+    uint64_t combined;                           /**< bytes combined */
     uint64_t acks;                               /**< replies that say nothing else */
     uint64_t grants;                             /**< of spare buffers */
     uint64_t sessions;

@@ -203,6 +203,9 @@ static bool operate(osc_cached_server_t *server, osc_cached_session_t *session,
     }
     osc_cached_execute(request, layout, window->base, data, NULL == buffer ? NULL : buffer->data);
     server->counts.bytes += request->length;
+    if (OSC_CACHED_WIRE_PUT != request->kind) {
+        server->counts.combined += request->length;
+    }
     advance(session);
     count(window, request);
     if (NULL != buffer) {
