@@ -44,6 +44,9 @@ typedef struct mca_pml_llamatch_queues {
     struct mca_pml_llamatch_queues *prev;
 } mca_pml_llamatch_queues_t;
 
+/** Peers that a communicator itself has pointers to: with these it is an odd number of lines. */
+#define MCA_PML_LLAMATCH_FEW_PROCS 12
+
 /** As the parameters say. The info key may still have another kind in mind (add_comm). */
 static inline void mca_pml_llamatch_queues_init(mca_pml_llamatch_queues_t *queues)
 {

@@ -331,6 +331,34 @@ static bool same_release(void)
 
 /* --- communicators -------------------------------------------------------------------------- */
 
+static llamatch_pool_t *objects; /* not the arena, which is empty when all queues are */
+
+/* An odd number of lines: the same line of many objects is in all sets of a cache. */
+static llamatch_pool_class_t *nodes_of(const opal_class_t *type)
+{
+    size_t lines = (type->cls_sizeof + LLAMATCH_LINE - 1) / LLAMATCH_LINE;
+
+    return llamatch_pool_class(objects, (lines | 1) * LLAMATCH_LINE, 0);
+}
+
+opal_object_t *mca_pml_llamatch_new(opal_class_t *type)
+{
+    opal_object_t *object = llamatch_pool_get(nodes_of(type));
+
+    if (NULL != object) {
+        OBJ_CONSTRUCT_INTERNAL(object, type);
+    }
+    return object;
+}
+
+void mca_pml_llamatch_release(opal_object_t *object)
+{
+    llamatch_pool_class_t *nodes = nodes_of(object->obj_class);
+
+    OBJ_DESTRUCT(object);
+    llamatch_pool_put(nodes, object);
+}
+
 static mca_pml_llamatch_queues_t *all_queues;
 static opal_mutex_t all_queues_lock = OPAL_MUTEX_STATIC_INIT;
 
@@ -415,10 +443,12 @@ bool mca_pml_llamatch_tuning_init(void)
 {
     read_parameters();
     mca_pml_llamatch_heater_publish();
-    if (LLAMATCH_OK != llamatch_pool_create(NULL, &mca_pml_llamatch_pool)) {
+    if (LLAMATCH_OK != llamatch_pool_create(NULL, &mca_pml_llamatch_pool)
+        || LLAMATCH_OK != llamatch_pool_create(NULL, &objects)) {
         return false;
     }
     llamatch_pool_set_threads(mca_pml_llamatch_pool, &opal_uses_threads);
+    llamatch_pool_set_threads(objects, &opal_uses_threads);
     return true;
 }
 
@@ -458,7 +488,9 @@ void mca_pml_llamatch_tuning_fini(void)
     mca_pml_llamatch_pvar_fini();
     mca_pml_llamatch_heater_stop();
     llamatch_pool_destroy(mca_pml_llamatch_pool);
+    llamatch_pool_destroy(objects);
     mca_pml_llamatch_pool = NULL;
+    objects = NULL;
 }
 
 /* --- texts ---------------------------------------------------------------------------------- */

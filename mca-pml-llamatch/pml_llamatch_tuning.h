@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "opal/class/opal_object.h"
+
 #include "llamatch_engine.h"
 
 struct ompi_communicator_t;
@@ -60,6 +62,17 @@ void mca_pml_llamatch_tuning_enable(void);
 
 /** The component's end, selected or not: all communicators are gone. */
 void mca_pml_llamatch_tuning_fini(void);
+
+/**
+ * OBJ_NEW and the last OBJ_RELEASE for what a message touches of communicators and peers. They lie
+ * side by side. From malloc they were as far apart as all that a communicator needs, which came to
+ * nearly two pages: a page each, and few sets of the caches for all.
+ *
+ * @return NULL when there is no memory
+ */
+#define MCA_PML_LLAMATCH_NEW(type) ((type *) mca_pml_llamatch_new(OBJ_CLASS(type)))
+opal_object_t *mca_pml_llamatch_new(opal_class_t *type);
+void mca_pml_llamatch_release(opal_object_t *object);
 
 /** A communicator's queues exist now; or will be gone. */
 void mca_pml_llamatch_tuning_add_comm(struct ompi_communicator_t *comm);
