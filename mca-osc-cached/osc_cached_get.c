@@ -169,7 +169,7 @@ static inline bool may_be_cached(ompi_osc_cached_window_t *window, ompi_osc_cach
     }
     wanted->bytes = (size_t) a->target_count * target->size;
     if (0 == wanted->bytes || INT_MAX < wanted->bytes
-        || (window->cache.open && window->cache.max_bytes < wanted->bytes)
+        || (window->cache.open && !osc_cached_cache_takes(&window->cache, wanted->bytes))
         || (size_t) a->origin_count * origin->size != wanted->bytes) {
         return false;
     }
@@ -901,8 +901,8 @@ __opal_attribute_noinline__ static int plain_miss(ompi_osc_cached_window_t *wind
     }
     if (!osc_cached_cache_is_absent(cache, wanted.key) || osc_cached_is_nobody(peer)
         || ompi_osc_cached_is_dirty(peer) || window->uncounted || window->rank == a->target
-        || 0 == wanted.bytes || INT_MAX < wanted.bytes || cache->max_bytes < wanted.bytes
-        || 0 != cache->config.block
+        || 0 == wanted.bytes || INT_MAX < wanted.bytes
+        || !osc_cached_cache_takes(cache, wanted.bytes) || 0 != cache->config.block
         || ompi_osc_cached_is_exposed(wanted.buffer.address, wanted.bytes)) {
         return looked_up_get(window, a);
     }

@@ -216,6 +216,11 @@ static uint32_t find_ways(const ompi_osc_cached_window_t *window)
 void ompi_osc_cached_window_update(ompi_osc_cached_window_t *window)
 {
     OSC_CACHED_WRITE(window->ways, find_ways(window));
+    /* rules S1, S2: what a get of these epochs brings is complete when it is dead; with threads one
+     * may wait for a get that another thread completes */
+    window->cache.joins_only = OSC_CACHED_MODE_TRANSPARENT == window->mode
+                               && !ompi_osc_cached_epoch_is_passive(window->epoch)
+                               && !window->threaded;
     window->changed(window);
 }
 

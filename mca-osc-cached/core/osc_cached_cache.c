@@ -104,6 +104,7 @@ static osc_cached_record_t *add_record(osc_cached_cache_t *cache, osc_cached_tar
 
     record->buffer = *buffer;
     record->sequence = sequence;
+    record->lends = false;
     record->entry = (uint32_t) (entry - cache->storage.entries);
     record->next = 0;
     record->prev = target->tail;
@@ -513,10 +514,12 @@ static inline osc_cached_access_t insert(osc_cached_cache_t *cache, osc_cached_t
 {
     osc_cached_access_t access = OSC_CACHED_DIRECT;
     uint32_t number, count, gap, now = (uint32_t) cache->gets;
+    bool lends = cache->joins_only && NULL == buffer->type;
+    size_t room = lends ? 1 : bytes;
     osc_cached_entry_t *entry;
     osc_cached_record_t *record;
 
-    if (cache->max_bytes < bytes || 0 == bytes || stamp != osc_cached_cache_stamp(cache, target)) {
+    if (cache->max_bytes < room || 0 == bytes || stamp != osc_cached_cache_stamp(cache, target)) {
         return OSC_CACHED_FAILING;
     }
     number = osc_cached_cache_is_absent(cache, key)
@@ -534,22 +537,22 @@ static inline osc_cached_access_t insert(osc_cached_cache_t *cache, osc_cached_t
         (void) osc_cached_duel_hit(&cache->duel, entry, now);
         count = entry->count;
         gap = entry->gap;
-        if (!is_right(&cache->storage, number, bytes)) {
+        if (!is_right(&cache->storage, number, room)) {
             drop_entry(cache, number);
             number = OSC_CACHED_INDEX_NONE;
         }
     }
-    if (osc_cached_storage_capacity(&cache->storage) < bytes) {
-        osc_cached_cache_grow_memory(cache, bytes);
-        if (osc_cached_storage_capacity(&cache->storage) < bytes) {
+    if (osc_cached_storage_capacity(&cache->storage) < room) {
+        osc_cached_cache_grow_memory(cache, room);
+        if (osc_cached_storage_capacity(&cache->storage) < room) {
             ++cache->interval.no_room;
             return OSC_CACHED_FAILING;
         }
     }
     if (OSC_CACHED_INDEX_NONE == number) {
         number = (OSC_CACHED_SCHEME_DUEL == cache->config.scheme)
-                     ? store_by_duel(cache, count, bytes, &access)
-                     : store_sampled(cache, bytes, &access);
+                     ? store_by_duel(cache, count, room, &access)
+                     : store_sampled(cache, room, &access);
         if (OSC_CACHED_CACHE_NONE == number) {
             osc_cached_duel_remember(&cache->duel, hash, count, now);
             return access;
@@ -571,6 +574,7 @@ static inline osc_cached_access_t insert(osc_cached_cache_t *cache, osc_cached_t
         return OSC_CACHED_FAILING;
     }
     record->fills = true;
+    record->lends = lends;
     record->offset = 0;
     record->bytes = (uint32_t) bytes;
     entry->state = OSC_CACHED_ENTRY_PENDING;
@@ -769,6 +773,33 @@ bool osc_cached_cache_extend(osc_cached_cache_t *cache, osc_cached_target_t *tar
     return true;
 }
 
+/* The same as finish(), where a buffer is lent. Its record stays until the last of those that wait
+ * has its bytes; by then the entry is of no use any more. */
+static void finish_lent(osc_cached_cache_t *cache, uint32_t number)
+{
+    const osc_cached_record_t *record = &cache->records[number];
+    uint32_t entry_number = record->entry;
+    osc_cached_entry_t *entry = &cache->storage.entries[entry_number];
+    uint32_t lender = entry->fill;
+
+    if (number != lender) {
+        char *bytes = (char *) cache->records[lender].buffer.address + record->offset;
+
+        if (NULL == record->buffer.type) {
+            memmove(record->buffer.address, bytes, record->bytes); /* it may be the same buffer */
+        } else {
+            cache->config.copy(&record->buffer, bytes, record->bytes, true);
+        }
+        free_record(cache, number);
+        --entry->pins;
+    }
+    if (1 == entry->pins) {
+        free_record(cache, lender);
+        entry->pins = 0;
+        drop_entry(cache, entry_number);
+    }
+}
+
 /* The bytes of a record have come; it is in no list any more. */
 static inline void finish(osc_cached_cache_t *cache, const osc_cached_target_t *target,
                           uint32_t number)
@@ -779,6 +810,10 @@ static inline void finish(osc_cached_cache_t *cache, const osc_cached_target_t *
     bool valid = entry->stamp == osc_cached_cache_stamp(cache, target);
     char *bytes = (char *) osc_cached_storage_at(&cache->storage, entry->offset) + record->offset;
 
+    if (record->lends || (!record->fills && OSC_CACHED_ENTRY_PENDING == entry->state)) {
+        finish_lent(cache, number);
+        return;
+    }
     if (!record->fills) {
         osc_cached_cache_copy(cache, entry, record->offset, &record->buffer, record->bytes);
     } else {

@@ -20,6 +20,12 @@
  * of the gets, and from there into the buffers of those that wait.
  *
  *     MISSING --insert--> PENDING --complete--> CACHED --eviction, or found invalid--> MISSING
+ *                         PENDING, lent --complete--> MISSING
+ *
+ * Joins only. Where nothing is served after the synchronisation that completes it, no entry needs
+ * its bytes: a get lends its buffer, from which those that wait for it are copied. Its entry has
+ * one unit of the storage, whatever its size. That needs all gets of a target to be completed
+ * together, by one thread.
  *
  * Validity. An entry carries a stamp: the sum of its target's generation and of the cache's, as
  * they were before its get was issued. Both only grow, so the sum is the same exactly when neither
@@ -46,7 +52,7 @@
  *  I2 an entry is in the index under its key exactly when it is not MISSING; no key twice.
  *  I3 the storage has no used regions but those of entries in the index.
  *  I4 pins of an entry is the number of records that name it; a PENDING entry has its fill record
- *     and no bytes, a CACHED one has some.
+ *     and no bytes, a CACHED one has some, and no record lends.
  *  I5 the records of a target are in the order of their sequence numbers.
  *  I6 a record that waits stands behind the one that fills its entry, or the entry is CACHED.
  *  I7 holes are found as the scheme wants it.
@@ -147,7 +153,8 @@ typedef struct {
     uint32_t bytes;
     uint32_t prev; /**< record plus 1; 0: none */
     uint32_t next; /**< record plus 1; 0: none; free records: the next of them */
-    bool fills;
+    bool fills;    /**< the entry; else it waits for the one that does */
+    bool lends;    /**< it fills nothing: its buffer is the entry's bytes for those that wait */
 } osc_cached_record_t;
 
 typedef struct {
@@ -156,6 +163,7 @@ typedef struct {
     uint64_t gets;      /**< number of this get: the paper's i */
     uint64_t got_bytes; /**< sum of their sizes */
     bool open;          /**< index and storage exist */
+    bool joins_only;    /**< the owner's: nothing is served after it was completed; see above */
     osc_cached_config_t config;
     osc_cached_alloc_t alloc;
     osc_cached_index_t index;
@@ -255,6 +263,12 @@ static inline bool osc_cached_cache_match(void *entries, uint32_t number, osc_ca
 static inline bool osc_cached_cache_is_absent(const osc_cached_cache_t *cache, osc_cached_key_t key)
 {
     return osc_cached_key_equal(cache->absent, key);
+}
+
+/** Whether a get of so many bytes may be kept, or lent to others. */
+static inline bool osc_cached_cache_takes(const osc_cached_cache_t *cache, size_t bytes)
+{
+    return bytes <= cache->max_bytes || (cache->joins_only && bytes <= OSC_CACHED_CACHE_MAX_ENTRY);
 }
 
 /** The valid entry of a key, or NULL. */

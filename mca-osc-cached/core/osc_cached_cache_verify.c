@@ -75,7 +75,9 @@ int osc_cached_cache_verify(const osc_cached_cache_t *cache, const osc_cached_ta
         } else if (entry->pins != pins[i]
                    || (OSC_CACHED_ENTRY_PENDING == entry->state
                            ? 0 < entry->bytes || OSC_CACHED_CACHE_NONE == entry->fill
-                           : 0 == entry->bytes)) {
+                           : 0 == entry->bytes
+                                 || (OSC_CACHED_CACHE_NONE != entry->fill
+                                     && cache->records[entry->fill].lends))) {
             broken = 4;
         }
     }

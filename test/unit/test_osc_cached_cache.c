@@ -866,6 +866,79 @@ static void test_join(void **state)
     end(&f);
 }
 
+/* Where nothing is served after it was completed, those that wait are copied from the buffer of the
+ * get that is on its way, which takes a unit of the storage whatever its size. */
+static void test_joins_only(void **state)
+{
+    enum { BIG = 3 * BYTES_MAX, GETS = 100 };
+    static unsigned char lender[BIG], whole[BIG], part[BIG], strided[2 * BYTES_MAX];
+    static unsigned char many[GETS][512], again[GETS][512];
+    osc_cached_key_t key = key_at(1, 64), other = key_at(1, 4096);
+    test_type_t type = {.order = STRIDED, .bytes = BYTES_MAX};
+    osc_cached_buffer_t typed = {.address = strided, .type = &type, .count = 7};
+    fixture_t f;
+    size_t have;
+
+    (void) state;
+    begin(&f, 256, 4096);
+    f.c.joins_only = true;
+    assert_true(osc_cached_cache_takes(&f.c, BIG));
+    assert_int_equal(OSC_CACHED_MISSING, get(&f, key, lender, BIG, &have));
+    assert_int_equal(OSC_CACHED_DIRECT, insert(&f, key, lender, BIG, NULL));
+    assert_int_equal(OSC_CACHED_JOIN, get(&f, key, whole, BIG, &have));
+    assert_int_equal(OSC_CACHED_JOIN, get(&f, key, part, 100, &have));
+    assert_int_equal(OSC_CACHED_JOIN, get(&f, key, lender, BIG, &have)); /* the same buffer */
+    assert_int_equal(OSC_CACHED_FAILING, get(&f, key, part, BIG + 1, &have));
+    assert_int_equal(OSC_CACHED_JOIN, osc_cached_cache_get(&f.c, &f.targets[1], key,
+                                                           osc_cached_index_hash(&f.c.index, key),
+                                                           &typed, BYTES_MAX, ++f.sequence, &have));
+    verify(&f);
+    assert_in_range(osc_cached_storage_used_bytes(&f.c.storage), 16, 32);
+    for (size_t i = 0; i < BIG; ++i) {
+        lender[i] = (unsigned char) (i * 7 + i / 256);
+    }
+    f.c.joins_only = false; /* of what is on its way that stays true */
+    osc_cached_cache_invalidate(&f.c);
+    complete(&f, 1);
+    verify(&f);
+    assert_memory_equal(lender, whole, BIG);
+    assert_memory_equal(lender, part, 100);
+    assert_int_equal(0, part[100]);
+    for (size_t i = 0; i < BYTES_MAX; ++i) {
+        assert_int_equal(lender[i], strided[2 * i]);
+    }
+    assert_int_equal(1, type.done);
+    assert_int_equal(0, f.c.num_records);
+    assert_int_equal(0, f.c.index.count);
+
+    /* a buffer with a type is not lent: it is kept, if it is not too large */
+    f.c.joins_only = true;
+    type.bytes = 1000;
+    typed.from = NULL;
+    assert_int_equal(OSC_CACHED_DIRECT,
+                     osc_cached_cache_insert(&f.c, &f.targets[1], other,
+                                             osc_cached_index_hash(&f.c.index, other), &typed, 1000,
+                                             osc_cached_cache_stamp(&f.c, &f.targets[1]),
+                                             ++f.sequence, NULL));
+    complete(&f, 1);
+    assert_int_equal(OSC_CACHED_HIT, get(&f, other, part, 1000, &have));
+
+    /* more bytes on their way than there is storage */
+    for (int i = 0; i < GETS; ++i) {
+        assert_int_equal(OSC_CACHED_DIRECT,
+                         insert(&f, key_at(2, (uint64_t) i * 512), many[i], 512, NULL));
+        memset(many[i], i + 1, 512);
+    }
+    for (int i = 0; i < GETS; ++i) {
+        assert_int_equal(OSC_CACHED_JOIN,
+                         get(&f, key_at(2, (uint64_t) i * 512), again[i], 512, &have));
+    }
+    verify(&f);
+    complete(&f, 2);
+    assert_memory_equal(many, again, sizeof(many));
+    end(&f);
+}
+
 static void test_conflicting(void **state)
 {
     fixture_t f;
@@ -1699,6 +1772,7 @@ typedef struct {
     size_t bytes;   /* that are there, or on the way */
     uint32_t pins;  /* operations on the way that need it */
     bool extending;
+    bool lent; /* the get that is on the way has its bytes, and nothing is left of them */
     uint32_t num_segments;
     struct {
         size_t end;
@@ -1724,6 +1798,7 @@ typedef struct {
     bool roomy;  /* nothing ever has to leave */
     bool checks; /* verify after each step */
     uint32_t steps;
+    bool joins_only;
 } plan_t;
 
 typedef struct {
@@ -1906,7 +1981,7 @@ static void finished(model_t *m, operation_t *op)
         assert_int_equal(PRESENT, k->what);
         check_first(m, op, op->bytes);
     }
-    if (0 == --k->pins && k->epoch != m->epoch[op->key % TARGETS]) {
+    if (0 == --k->pins && (k->lent || k->epoch != m->epoch[op->key % TARGETS])) {
         k->what = ABSENT;
     }
     free_op(m, op);
@@ -2001,6 +2076,7 @@ static void model_insert(model_t *m, uint32_t number, size_t bytes)
     model_key_t *k = &m->keys[number];
     uint64_t evictions, resizes = f->c.resizes, hash = osc_cached_index_hash(&f->c.index, key);
     bool duel = OSC_CACHED_SCHEME_DUEL == f->c.config.scheme;
+    bool lends = f->c.joins_only && NULL == op->buffer.type;
     osc_cached_access_t access;
 
     meanwhile(m, number % TARGETS);
@@ -2010,7 +2086,7 @@ static void model_insert(model_t *m, uint32_t number, size_t bytes)
                                      op->sequence, &op->record);
     ++m->counts[access];
     evictions = f->c.evictions - evictions;
-    if (0 < k->pins || epoch != m->epoch[key.target] || f->c.max_bytes < bytes) {
+    if (0 < k->pins || epoch != m->epoch[key.target] || (!lends && f->c.max_bytes < bytes)) {
         assert_int_equal(OSC_CACHED_FAILING, access);
     } else if (m->plan.roomy && no_failures(m)) {
         assert_int_equal(OSC_CACHED_DIRECT, access);
@@ -2042,6 +2118,7 @@ static void model_insert(model_t *m, uint32_t number, size_t bytes)
     k->what = PENDING;
     k->epoch = epoch;
     k->bytes = bytes;
+    k->lent = lends;
     k->num_segments = 0;
     on_the_way(m, op, true);
 }
@@ -2202,10 +2279,10 @@ static void model_step(model_t *m)
 
         /* up to one of those on the way, or all */
         model_complete(m, target,
-                       (0 == n || 0 == what % 3)
+                       (0 == n || 0 == what % 3 || m->plan.joins_only)
                            ? m->f.sequence
                            : m->way[target][random_below(&m->seed, n)]->sequence);
-    } else if (what < 1850 && 0 < m->num_way[target]) {
+    } else if (what < 1850 && 0 < m->num_way[target] && !m->plan.joins_only) {
         model_complete_one(m, target, random_below(&m->seed, m->num_way[target]));
     } else if (what < 1950 && 0 < m->num_way[target]) {
         fill(m, m->way[target][random_below(&m->seed, m->num_way[target])]);
@@ -2297,6 +2374,10 @@ static void test_model(void **state)
         {{4000, 2, 1024, false, false, 150000}, 64, 65536, 3, false, 0},
         {{40, 2, 8000, false, true, 20000}, 16, 10000, 2, true, 8000},
         {{40, 2, 8000, false, true, 20000}, 16, 10000, 3, true, 8000},
+        /* buffers are lent; what has a type is kept */
+        {{100, 2, 4096, false, false, 120000, true}, 1024, 40000, 0, false, 2000},
+        {{100, 2, 4096, false, false, 120000, true}, 1024, 40000, 3, false, 2000},
+        {{40, 2, 300, false, true, 20000, true}, 16, 2000, 3, true, 2000},
     };
     uint64_t seed = seed_get(20260301), counts[OSC_CACHED_ACCESSES] = {0}, shares = 0, steps = 0;
 
@@ -2317,6 +2398,7 @@ static void test_model(void **state)
         model.f.config.adapt.interval = 64;
         model.f.budget.limit = 16 << 20;
         open_cache(&model.f);
+        model.f.c.joins_only = plan.joins_only;
         model_run(&model);
         steps += plan.steps;
         printf("  plan %zu:", i);
@@ -2737,6 +2819,7 @@ int main(void)
         cmocka_unit_test(test_partial_and_extend),
         cmocka_unit_test(test_partial_of_a_layout),
         cmocka_unit_test(test_join),
+        cmocka_unit_test(test_joins_only),
         cmocka_unit_test(test_conflicting),
         cmocka_unit_test(test_capacity),
         cmocka_unit_test(test_failing),
