@@ -280,7 +280,8 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     ompi_osc_base_component_t *inner;
     ompi_osc_cached_window_t *window;
     osc_cached_config_t config;
-    bool wraps, cached, traced, helps;
+    bool wraps, cached, traced;
+    int64_t votes[OSC_CACHED_VOTES] = {0};
     ompi_osc_cached_disp_unit_t unit = 0, *units = NULL;
     uint64_t reach = 0;
     int ret;
@@ -309,9 +310,9 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
                                            ompi_osc_cached_has_devices
                                                || 0 < ompi_osc_cached_numbers.verify);
     /* nor has osc/sm anything for a helper to do: its processes reach each other's memory */
-    helps = cached && NULL != window && OSC_CACHED_HELPER_OFF != ompi_osc_cached_params.helper;
     if (cached) {
-        (void) ompi_osc_cached_window_units(comm, disp_unit, size, &unit, &units, &reach, &helps);
+        ompi_osc_cached_helper_vote(window, comm, info, votes);
+        (void) ompi_osc_cached_window_units(comm, disp_unit, size, &unit, &units, &reach, votes);
     }
     if (NULL == window) {
         /* rule A11: without memory the window works, just without us */
@@ -325,8 +326,8 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     if (MPI_WIN_FLAVOR_CREATE != flavor && MPI_WIN_FLAVOR_DYNAMIC != flavor && 0 < size) {
         ompi_osc_cached_expose(win, *base, size); /* nobody had it before */
     }
-    if (helps) {
-        ompi_osc_cached_helper_attach(window, base, size, disp_unit, comm, info);
+    if (cached) {
+        ompi_osc_cached_helper_attach(window, *base, size, comm, votes);
     }
     ompi_osc_cached_forward_install(window);
     if (MPI_WIN_FLAVOR_SHARED == flavor) {

@@ -66,25 +66,26 @@ ompi_osc_cached_window_t *ompi_osc_cached_window_create(ompi_win_t *win, const c
 
 int ompi_osc_cached_window_units(ompi_communicator_t *comm, ompi_osc_cached_disp_unit_t disp_unit,
                                  size_t size, ompi_osc_cached_disp_unit_t *unit,
-                                 ompi_osc_cached_disp_unit_t **units, uint64_t *reach, bool *helps)
+                                 ompi_osc_cached_disp_unit_t **units, uint64_t *reach,
+                                 int64_t votes[OSC_CACHED_VOTES])
 {
     /* who has no memory is no target */
-    int64_t mine[] = {disp_unit, -disp_unit, (0 < size) ? (int64_t) size : INT64_MAX,
-                      NULL != helps && *helps};
-    int64_t least[4] = {0};
+    int64_t mine[3 + OSC_CACHED_VOTES] = {disp_unit, -disp_unit,
+                                          (0 < size) ? (int64_t) size : INT64_MAX};
+    int64_t least[3 + OSC_CACHED_VOTES] = {0};
     ompi_osc_cached_disp_unit_t *all;
     int ret;
 
     *unit = 0;
     *units = NULL;
-    ret = comm->c_coll->coll_allreduce(mine, least, 4, MPI_INT64_T, MPI_MIN, comm,
-                                       comm->c_coll->coll_allreduce_module);
-    if (NULL != helps) {
-        *helps = OMPI_SUCCESS == ret && 0 != least[3];
+    memcpy(mine + 3, votes, OSC_CACHED_VOTES * sizeof(*votes));
+    ret = comm->c_coll->coll_allreduce(mine, least, 3 + OSC_CACHED_VOTES, MPI_INT64_T, MPI_MIN,
+                                       comm, comm->c_coll->coll_allreduce_module);
+    if (OMPI_SUCCESS != ret) {
+        memset(least, 0, sizeof(least));
     }
-    if (NULL != reach) {
-        *reach = (OMPI_SUCCESS == ret && INT64_MAX != least[2]) ? (uint64_t) least[2] : 0;
-    }
+    memcpy(votes, least + 3, OSC_CACHED_VOTES * sizeof(*votes));
+    *reach = (INT64_MAX != least[2]) ? (uint64_t) least[2] : 0;
     if (OMPI_SUCCESS != ret || least[0] == -least[1]) {
         *unit = (OMPI_SUCCESS == ret) ? disp_unit : 0;
         return ret; /* with one unit for all, nothing is allocated for each process */

@@ -231,20 +231,24 @@ extern __opal_attribute_visibility__("hidden")
  */
 ompi_osc_cached_window_t *ompi_osc_cached_window_create(ompi_win_t *win, const char *inner_name,
                                                         bool traced, bool inspected);
+/** Numbers of a process on which the helper of a new window depends (helper/). */
+enum { OSC_CACHED_VOTES = 4 };
+
 /**
  * What the processes of a window agree on when it is made: its displacement units, how many bytes
- * all of them have, and whether there may be helpers. Collective.
+ * all of them have, and what they think of a helper. Collective.
  *
  * @param size        bytes of our own part of the window
  * @param[out] unit   of all targets, or 0
  * @param[out] units  by target when they differ, else NULL; when both are not given, some process
  *                    has no memory for them, and nobody caches
- * @param[out] reach  bytes that the window has at each target that has any; may be NULL
- * @param[in,out] helps  this process, and then all of them, may have a helper; may be NULL
+ * @param[out] reach  bytes that the window has at each target that has any
+ * @param[in,out] votes  of this process, and then the least of all
  */
 int ompi_osc_cached_window_units(ompi_communicator_t *comm, ompi_osc_cached_disp_unit_t disp_unit,
                                  size_t size, ompi_osc_cached_disp_unit_t *unit,
-                                 ompi_osc_cached_disp_unit_t **units, uint64_t *reach, bool *helps);
+                                 ompi_osc_cached_disp_unit_t **units, uint64_t *reach,
+                                 int64_t votes[OSC_CACHED_VOTES]);
 /**
  * Prepare the window for caching; without memory for that it stays uncached.
  *

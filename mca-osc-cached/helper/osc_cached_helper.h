@@ -21,14 +21,24 @@ BEGIN_C_DECLS
 int ompi_osc_cached_helper_register(const mca_base_component_t *component);
 
 /**
- * Give a new window a helper, if that is wanted and possible on all its processes.  Collective: on
- * none of them osc_cached_helper is off.  To be called before ompi_osc_cached_forward_install.
+ * What this process thinks of a helper for a new window.
  *
- * @param base  the memory of the window; NULL: that comes later
+ * @param window      NULL: there is no memory for it
+ * @param[out] votes  of which ompi_osc_cached_window_units finds the least
  */
-void ompi_osc_cached_helper_attach(ompi_osc_cached_window_t *window, void **base, size_t size,
-                                   ompi_osc_cached_disp_unit_t disp_unit, ompi_communicator_t *comm,
-                                   opal_info_t *info);
+void ompi_osc_cached_helper_vote(const ompi_osc_cached_window_t *window, ompi_communicator_t *comm,
+                                 opal_info_t *info, int64_t votes[OSC_CACHED_VOTES]);
+
+/**
+ * Give a new window a helper, if that is wanted and possible on all its processes.  Collective,
+ * unless the votes are against it.  To be called before ompi_osc_cached_forward_install.
+ *
+ * @param base   the memory of the window
+ * @param votes  the least of all
+ */
+void ompi_osc_cached_helper_attach(ompi_osc_cached_window_t *window, void *base, size_t size,
+                                   ompi_communicator_t *comm,
+                                   const int64_t votes[OSC_CACHED_VOTES]);
 
 /** Stop the thread of this process, if there is one. */
 void ompi_osc_cached_helper_finalize(void);

@@ -317,7 +317,9 @@ static bool choose_element(osc_cached_request_t *request, int element)
 
 static ompi_osc_cached_disp_unit_t unit_of(const ompi_osc_cached_helper_t *helper, int rank)
 {
-    return (NULL != helper->disp_units) ? helper->disp_units[rank] : helper->disp_unit;
+    const ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(helper->win);
+
+    return (NULL != window->disp_units) ? window->disp_units[rank] : window->disp_unit;
 }
 
 /* The trace names the route of each operation. */

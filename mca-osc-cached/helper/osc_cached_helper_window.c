@@ -654,7 +654,6 @@ static void destroy(ompi_osc_cached_helper_t *helper)
         free(target);
     }
     osc_cached_map_fini(&helper->targets);
-    free(helper->disp_units);
     OBJ_DESTRUCT(&helper->lock);
     free(helper);
 }
@@ -749,8 +748,11 @@ static void find_place(ompi_communicator_t *comm, const char *told, size_t bytes
     free(processors);
 }
 
-/* Tell all processes where all are: on which processors, and at which address. */
-static bool exchange_addresses(ompi_communicator_t *comm)
+/* Tell all processes where all are: on which processors, and at which address; false: they have not
+ * met, and all know that.
+ *
+ * @param[out] learnt  this process knows all others */
+static bool exchange_addresses(ompi_communicator_t *comm, bool *learnt)
 {
     size_t bytes;
     const void *address = ompi_osc_cached_helper_address(&bytes);
@@ -772,14 +774,15 @@ static bool exchange_addresses(ompi_communicator_t *comm)
         OMPI_SUCCESS
         == comm->c_coll->coll_allgather(all + (size_t) size * (size_t) most, most, MPI_BYTE, all,
                                         most, MPI_BYTE, comm, comm->c_coll->coll_allgather_module);
-    for (int i = 0; i < size && good; ++i) {
+    *learnt = good;
+    for (int i = 0; i < size && *learnt; ++i) {
         const char *told = all + (size_t) i * (size_t) most;
 
         before = strlen(told) + 1;
-        good = ompi_osc_cached_helper_learn(ompi_osc_cached_helper_name(comm->c_local_group, i),
-                                            told + before, (size_t) most - before);
+        *learnt = ompi_osc_cached_helper_learn(ompi_osc_cached_helper_name(comm->c_local_group, i),
+                                               told + before, (size_t) most - before);
     }
-    if (good) {
+    if (*learnt) {
         find_place(comm, all, (size_t) most);
     }
     free(all);
@@ -796,13 +799,13 @@ static bool knows_all(ompi_communicator_t *comm)
     return true;
 }
 
-/* What this process wants for a window. */
-static bool is_wanted(opal_info_t *info, bool helpful)
+/* off, auto or on for a window; each one is more than those before it. */
+static int wish_of(opal_info_t *info)
 {
     int wish = ompi_osc_cached_params.helper, flag = 0;
     char value[8] = "";
 
-    if (NULL != info) {
+    if (OSC_CACHED_HELPER_OFF != wish && NULL != info) {
 #if OMPI_MAJOR_VERSION >= 5
         opal_cstring_t *text = NULL;
 
@@ -813,12 +816,13 @@ static bool is_wanted(opal_info_t *info, bool helpful)
 #else
         (void) opal_info_get(info, "ompi_osc_cached_helper", sizeof(value) - 1, value, &flag);
 #endif
+        if (0 == strcmp(value, "on")) {
+            wish = OSC_CACHED_HELPER_ON;
+        } else if (0 == strcmp(value, "off")) {
+            wish = OSC_CACHED_HELPER_OFF;
+        }
     }
-    if (0 == strcmp(value, "on")) {
-        return true;
-    }
-    return 0 != strcmp(value, "off")
-           && (OSC_CACHED_HELPER_ON == wish || (OSC_CACHED_HELPER_AUTO == wish && helpful));
+    return wish;
 }
 
 /* Has the node a network that reaches into memory by itself? */
@@ -842,103 +846,112 @@ static bool has_rdma(void)
     return found;
 }
 
-static bool is_on_one_node(ompi_communicator_t *comm)
+/* The next process of another node; the own rank: there is none. */
+static int farther(ompi_communicator_t *comm)
 {
-    for (int i = 0; i < ompi_comm_size(comm); ++i) {
-        ompi_proc_t *proc = ompi_group_peer_lookup(comm->c_local_group, i);
+    int size = ompi_comm_size(comm), rank = ompi_comm_rank(comm), i;
+
+    for (i = 1; i < size; ++i) {
+        ompi_proc_t *proc = ompi_group_peer_lookup(comm->c_local_group, (rank + i) % size);
 
         if (NULL == proc || !OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags)) {
-            return false;
+            break;
         }
     }
-    return true;
+    return (rank + i) % size;
 }
 
-/* All processes want a helper, and have one.  Each may have another value of osc_cached_helper. */
-static bool is_agreed(ompi_communicator_t *comm, opal_info_t *info, bool memory)
-{
-    enum { WANTED_THERE, WANTED_HERE, RUNS, USELESS, VALUES };
-    bool useful = !is_on_one_node(comm) && !has_rdma();
-    int values[VALUES] = {[WANTED_THERE] = memory && is_wanted(info, true),
-                          [WANTED_HERE] = memory && is_wanted(info, false),
-                          [RUNS] = ompi_osc_cached_helper_is_running() && knows_all(comm),
-                          [USELESS] = !useful};
-    const char *why = NULL;
+/* Another process cannot be reached: no more helpers, and no more messages of UCX. */
+static _Atomic bool is_cut_off = false;
 
-    if (OMPI_SUCCESS != agree(comm, values, VALUES, MPI_MIN)) {
-        return false;
-    }
-    /* one answer for all: who is alone on its node knows it */
-    if (!values[0 == values[USELESS] ? WANTED_THERE : WANTED_HERE]) {
-        return false;
-    }
-    if (values[RUNS]) {
-        return true;
-    }
-    why = ompi_osc_cached_helper_start();
-    if (NULL != why) {
+/* What processes say of a new window; the least of all counts. */
+enum {
+    WISH,    /* off, auto, on */
+    RUNS,    /* it runs and knows the others */
+    USELESS, /* there is no other node, or a network that needs no helper; who is alone on its node
+                knows it */
+    NUMBER,  /* of the window, given by the first process */
+};
+
+void ompi_osc_cached_helper_vote(const ompi_osc_cached_window_t *window, ompi_communicator_t *comm,
+                                 opal_info_t *info, int64_t votes[OSC_CACHED_VOTES])
+{
+    int rank = ompi_comm_rank(comm);
+
+    votes[WISH] = (NULL == window || is_cut_off) ? OSC_CACHED_HELPER_OFF : wish_of(info);
+    votes[RUNS] = OSC_CACHED_HELPER_OFF != votes[WISH] && ompi_osc_cached_helper_is_running()
+                  && knows_all(comm);
+    votes[USELESS] = OSC_CACHED_HELPER_AUTO != votes[WISH] || rank == farther(comm) || has_rdma();
+    votes[NUMBER] = (0 == rank) ? (int64_t) ompi_osc_cached_helper_number() : INT64_MAX;
+}
+
+/* Start the helpers, tell each process where the others are; all have the same answer.
+ *
+ * @param asked        somebody wants to know why not
+ * @param[out] learnt  this process knows all others */
+static bool start_all(ompi_communicator_t *comm, bool asked, bool *learnt)
+{
+    const char *why = ompi_osc_cached_helper_start();
+    int values[] = {NULL == why, NULL == why && knows_all(comm)};
+
+    if (NULL != why && asked) {
         opal_show_help("help-mpi-osc-cached.txt", "no-helper", true, why,
                        opal_process_info.nodename);
     }
-    values[0] = NULL == why;
-    values[1] = NULL == why && knows_all(comm);
-    if (OMPI_SUCCESS != agree(comm, values, 2, MPI_MIN) || !values[0]) {
-        return false;
-    }
-    return values[1] || exchange_addresses(comm);
+    return OMPI_SUCCESS == agree(comm, values, 2, MPI_MIN) && values[0]
+           && (values[1] || exchange_addresses(comm, learnt));
 }
 
-/* The name of the window: that of its first process, and a number of it. */
-static bool find_name(ompi_osc_cached_helper_t *helper, ompi_communicator_t *comm)
+/* UCX may have been told to use networks that do not reach the others: seen at one of them. */
+static bool reaches_others(ompi_communicator_t *comm)
 {
-    int number = (0 == helper->rank) ? (int) ompi_osc_cached_helper_number() : 0;
+    int rank = ompi_comm_rank(comm), peer = farther(comm);
 
-    helper->id.creator = ompi_osc_cached_helper_name(comm->c_local_group, 0);
-    if (OMPI_SUCCESS
-        != comm->c_coll->coll_bcast(&number, 1, MPI_INT, 0, comm,
-                                    comm->c_coll->coll_bcast_module)) {
-        return false;
+    if (rank == peer) {
+        peer = (rank + 1) % ompi_comm_size(comm);
     }
-    helper->id.number = (uint32_t) number;
-    return true;
+    is_cut_off = rank != peer
+                 && NULL
+                        == ompi_osc_cached_helper_reach(
+                            ompi_osc_cached_helper_name(comm->c_local_group, peer));
+    return !is_cut_off;
 }
 
-void ompi_osc_cached_helper_attach(ompi_osc_cached_window_t *window, void **base, size_t size,
-                                   ompi_osc_cached_disp_unit_t disp_unit, ompi_communicator_t *comm,
-                                   opal_info_t *info)
+void ompi_osc_cached_helper_attach(ompi_osc_cached_window_t *window, void *base, size_t size,
+                                   ompi_communicator_t *comm, const int64_t votes[OSC_CACHED_VOTES])
 {
     ompi_osc_cached_helper_t *helper;
-    bool opened = false;
+    bool opened = false, learnt = true;
     int good;
 
-    helper = calloc(1, sizeof(*helper));
-    if (!is_agreed(comm, info, NULL != helper)) {
-        free(helper);
+    if ((0 == votes[USELESS] ? OSC_CACHED_HELPER_AUTO : OSC_CACHED_HELPER_ON) > votes[WISH]
+        || (!votes[RUNS] && !start_all(comm, OSC_CACHED_HELPER_ON == votes[WISH], &learnt))) {
         return;
     }
-    helper->win = window->win;
-    helper->rank = ompi_comm_rank(comm);
-    helper->starts_early = 0 == strcmp("pt2pt", window->inner_name);
-    helper->threaded = window->threaded;
-    helper->one_sided = has_rdma();
-    OBJ_CONSTRUCT(&helper->lock, opal_mutex_t);
-    osc_cached_map_init(&helper->targets, &osc_cached_alloc_default);
-    good = find_name(helper, comm)
-           && OMPI_SUCCESS
-                  == ompi_osc_cached_window_units(comm, disp_unit, 0, &helper->disp_unit,
-                                                  &helper->disp_units, NULL, NULL)
-           && (0 != helper->disp_unit || NULL != helper->disp_units);
-    if (good) {
+    helper = calloc(1, sizeof(*helper));
+    if (NULL != helper) {
+        helper->win = window->win;
+        helper->id.creator = ompi_osc_cached_helper_name(comm->c_local_group, 0);
+        helper->id.number = (uint32_t) votes[NUMBER];
+        helper->rank = ompi_comm_rank(comm);
+        helper->starts_early = 0 == strcmp("pt2pt", window->inner_name);
+        helper->threaded = window->threaded;
+        helper->one_sided = has_rdma();
+        OBJ_CONSTRUCT(&helper->lock, opal_mutex_t);
+        osc_cached_map_init(&helper->targets, &osc_cached_alloc_default);
         opened =
-            OMPI_SUCCESS == ompi_osc_cached_helper_open(helper->id, *base, size, &helper->served);
-        good = opened;
+            learnt && reaches_others(comm) && (0 != window->disp_unit || NULL != window->disp_units)
+            && OMPI_SUCCESS == ompi_osc_cached_helper_open(helper->id, base, size, &helper->served);
     }
     /* and from here on others may send */
+    good = opened;
     if (OMPI_SUCCESS != agree(comm, &good, 1, MPI_MIN) || !good) {
         if (opened) {
             ompi_osc_cached_helper_close(helper->id);
         }
-        destroy(helper);
+        if (NULL != helper) {
+            destroy(helper);
+        }
         return;
     }
     opal_mutex_lock(&lock);

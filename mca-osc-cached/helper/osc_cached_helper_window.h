@@ -56,8 +56,6 @@ typedef struct ompi_osc_cached_helper_t {
     ompi_win_t *win;
     osc_cached_window_id_t id;
     int rank;
-    ompi_osc_cached_disp_unit_t disp_unit;   /**< bytes, of all targets, or 0: see disp_units */
-    ompi_osc_cached_disp_unit_t *disp_units; /**< bytes, by target */
     /** the functions of the inner component */
     ompi_osc_base_module_t inner;
     /** its MPI_Win_start does not wait for MPI_Win_post: in such epochs it does everything */

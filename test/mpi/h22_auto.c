@@ -1,28 +1,12 @@
-/* H22: with osc_cached_helper=auto a window has a helper where its processes are on several nodes
- * without RDMA, and none on one node; all its processes say the same.
+/* H22: by default (osc_cached_helper=auto) a window has a helper where its processes are on several
+ * nodes without RDMA, and none on one node; all its processes say the same.
+ * test: for=osc-cached ranks=2 transport=shm,tcp limit=60
  * test: for=osc-cached ranks=2 transport=shm,tcp limit=60 mca="osc_cached_helper=auto"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "helper.h"
-
-#include <dirent.h>
-
-static int has_entries(const char *folder)
-{
-    DIR *dir = opendir(folder);
-    struct dirent *entry;
-    int n = 0;
-
-    while (NULL != dir && NULL != (entry = readdir(dir))) {
-        n += '.' != entry->d_name[0];
-    }
-    if (NULL != dir) {
-        closedir(dir);
-    }
-    return n > 0;
-}
 
 /* Is the helper on for a window of these processes? */
 static int is_on(MPI_Comm comm)
@@ -43,19 +27,13 @@ static int is_on(MPI_Comm comm)
 
 int main(int argc, char **argv)
 {
+    int wanted;
     MPI_Comm node;
-    int here, several, rdma;
 
     test_init(&argc, &argv);
     OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
-    OK(MPI_Comm_size(node, &here));
-    several = here < test_size;
-    rdma = has_entries("/sys/class/infiniband") || has_entries("/sys/class/cxi");
-    OK(MPI_Allreduce(MPI_IN_PLACE, &several, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
-    OK(MPI_Allreduce(MPI_IN_PLACE, &rdma, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
-    CHECK((several && !rdma) == is_on(MPI_COMM_WORLD), "%s, %s RDMA: the helper is %s",
-          several ? "several nodes" : "one node", rdma ? "with" : "without",
-          several && !rdma ? "off" : "on");
+    wanted = helper_is_useful();
+    CHECK(wanted == is_on(MPI_COMM_WORLD), "the helper is %s", wanted ? "off" : "on");
     CHECK(!is_on(node), "one node has a helper");
     OK(MPI_Comm_free(&node));
     return test_done();

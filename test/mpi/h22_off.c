@@ -1,6 +1,7 @@
 /* H18, H22: windows without a helper start no thread and open no file; with it, any number of
  * windows have one thread, and nothing is left of them. Each window has its own locks and memory.
- * test: for=osc-cached ranks=2 transport=shm,tcp limit=60 args="off"
+ * test: for=osc-cached ranks=2 transport=shm,tcp limit=60 args="default"
+ * test: for=osc-cached ranks=2 transport=shm,tcp limit=60 args="off" mca="osc_cached_helper=off"
  * test: for=osc-cached ranks=2 transport=shm,tcp limit=60 args="off" mca="osc_cached_helper=auto"
  * test: for=osc-cached needs=cache ranks=2 transport=shm,tcp limit=60 args="on" mca="osc_cached_helper=auto"
  * test: for=osc-cached needs=cache ranks=2 transport=shm,tcp limit=60 args="on" mca="osc_cached_helper=on"
@@ -10,23 +11,7 @@
  */
 #include "helper.h"
 
-#include <dirent.h>
-
 enum { WINDOWS = 60 }; /* with a helper; without it, locks and accumulates are slow */
-
-static int entries(const char *folder)
-{
-    DIR *dir = opendir(folder);
-    int n = 0;
-
-    while (NULL != dir && NULL != readdir(dir)) {
-        ++n;
-    }
-    if (NULL != dir) {
-        closedir(dir);
-    }
-    return n;
-}
 
 static int is_on(MPI_Win win)
 {
@@ -43,8 +28,10 @@ static int is_on(MPI_Win win)
 
 static MPI_Win make(const char *wanted, long **base)
 {
-    MPI_Win win = keyed_window(NULL, sizeof(long), sizeof(long), base, "ompi_osc_cached_helper",
-                               wanted, NULL);
+    MPI_Win win = 0 == strcmp("default", wanted)
+                      ? test_win_make(NULL, sizeof(long), sizeof(long), base)
+                      : keyed_window(NULL, sizeof(long), sizeof(long), base,
+                                     "ompi_osc_cached_helper", wanted, NULL);
 
     **base = 0;
     test_barrier();
@@ -65,18 +52,19 @@ static void use(MPI_Win win, int times)
 int main(int argc, char **argv)
 {
     const char *wanted = argc > 1 ? argv[1] : "off";
-    int on = 0 == strcmp("on", wanted), threads, files;
-    int windows = on ? WINDOWS : 4;
+    int on, windows, threads, files;
     MPI_Win win, several[WINDOWS];
     long *base[WINDOWS];
     struct counters c;
 
     test_init(&argc, &argv);
+    on = 0 == strcmp("on", wanted) || (0 == strcmp("default", wanted) && helper_is_useful());
+    windows = on ? WINDOWS : 4;
     win = make("off", &base[0]); /* what the inner component needs */
     use(win, 1);
     CHECK(!is_on(win), "a window that asked for no helper has one");
-    threads = entries("/proc/self/task");
-    files = entries("/proc/self/fd");
+    threads = has_entries("/proc/self/task");
+    files = has_entries("/proc/self/fd");
     for (int i = 0; i < windows; ++i) { /* one after the other */
         MPI_Win another = make(wanted, &base[1]);
 
@@ -85,14 +73,14 @@ int main(int argc, char **argv)
         OK(MPI_Win_free(&another));
     }
     if (!on) {
-        CHECK(threads == entries("/proc/self/task"), "%d threads, before %d",
-              entries("/proc/self/task"), threads);
-        CHECK(files == entries("/proc/self/fd"), "%d files, before %d", entries("/proc/self/fd"),
+        CHECK(threads == has_entries("/proc/self/task"), "%d threads, before %d",
+              has_entries("/proc/self/task"), threads);
+        CHECK(files == has_entries("/proc/self/fd"), "%d files, before %d", has_entries("/proc/self/fd"),
               files);
     } else {
-        CHECK(threads < entries("/proc/self/task"), "there is no thread of the helper");
-        threads = entries("/proc/self/task");
-        files = entries("/proc/self/fd");
+        CHECK(threads < has_entries("/proc/self/task"), "there is no thread of the helper");
+        threads = has_entries("/proc/self/task");
+        files = has_entries("/proc/self/fd");
     }
     for (int i = 0; i < windows; ++i) { /* at the same time */
         several[i] = make(wanted, &base[i]);
@@ -117,8 +105,8 @@ int main(int argc, char **argv)
         OK(MPI_Win_unlock(test_rank, several[i]));
         OK(MPI_Win_free(&several[i]));
     }
-    CHECK(threads == entries("/proc/self/task"), "%d threads, before %d",
-          entries("/proc/self/task"), threads);
+    CHECK(threads == has_entries("/proc/self/task"), "%d threads, before %d",
+          has_entries("/proc/self/task"), threads);
     OK(MPI_Win_free(&win));
     return test_done();
 }

@@ -10,6 +10,38 @@
 
 #include "counters.h"
 
+#include <dirent.h>
+
+__attribute__((unused)) static int has_entries(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    struct dirent *entry;
+    int n = 0;
+
+    while (NULL != dir && NULL != (entry = readdir(dir))) {
+        n += '.' != entry->d_name[0];
+    }
+    if (NULL != dir) {
+        closedir(dir);
+    }
+    return n;
+}
+
+/* Are there several nodes, and no RDMA? Collective. */
+__attribute__((unused)) static int helper_is_useful(void)
+{
+    int here, several_rdma[2];
+    MPI_Comm node;
+
+    OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+    OK(MPI_Comm_size(node, &here));
+    OK(MPI_Comm_free(&node));
+    several_rdma[0] = here < test_size;
+    several_rdma[1] = has_entries("/sys/class/infiniband") || has_entries("/sys/class/cxi");
+    OK(MPI_Allreduce(MPI_IN_PLACE, several_rdma, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+    return several_rdma[0] && !several_rdma[1];
+}
+
 /* Sums over all ranks of what was given to helpers, and of what they did. Collective; all
  * operations must be complete, and none may have had the own rank as its target. */
 __attribute__((unused)) static void helper_did(struct counters *c, unsigned long wanted)

@@ -13,6 +13,7 @@
 #     TRANSPORT: shm, tcp, or an emulated network over shared memory (bench/net): aries, hdr;
 #     fails where that cannot be built, and SWITCHES is then of no use
 #     on nodes (mpi_on_nodes) there is one transport, nodes: shared memory inside a node, TCP between them
+#   mpi_nodes_have_helpers                    do windows of osc:cached have helpers here, by default?
 #   mpi_no_yield                              changes SWITCHES
 #   mpi_on_nodes N FOLDER... -- ARGUMENT...   runs the calling script once more with its arguments, on the first of N nodes
 #                                             (test/nodes/nodes) that also see these folders; returns there
@@ -237,6 +238,11 @@ mpi_ucx_has_threads() {
 # address that it uses itself is asked for.
 mpi_sanitized() {
     SWITCH_ENV+=(OMPI_MCA_memory=^patcher UCX_MEM_MMAP_HOOK_MODE=none PMIX_MCA_gds=hash)
+}
+
+# Have windows of several nodes a helper by default?
+mpi_nodes_have_helpers() {
+    [[ -n ${LOCALITY_NODES:-} && -z $(ls -A /sys/class/infiniband /sys/class/cxi 2>/dev/null) ]]
 }
 
 # Is component "osc cached" known to this Open MPI?
