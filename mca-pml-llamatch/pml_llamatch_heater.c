@@ -14,7 +14,6 @@
  */
 #include "ompi_config.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,8 +39,6 @@
 
 /* When the size of the shared cache is not known. */
 #define MAX_BYTES ((size_t) 1024 * 1024)
-
-#define HELP_WIDTH 72
 
 static opal_mutex_t lock = OPAL_MUTEX_STATIC_INIT;
 static llamatch_heater_t *heater; /* NULL: none */
@@ -181,20 +178,7 @@ static void choose(llamatch_cores_choice_t *choice)
 
 static void stay_off(const char *why)
 {
-    char lines[512];
-    size_t start = 0, space = 0; /* of the line, in it */
-
-    /* as wide as the rest of the help text */
-    snprintf(lines, sizeof(lines), "%s", why);
-    for (size_t i = 0; '\0' != lines[i]; ++i) {
-        if (' ' == lines[i]) {
-            space = i;
-        } else if (HELP_WIDTH <= i - start && start < space) {
-            lines[space] = '\n';
-            start = space + 1;
-        }
-    }
-    opal_show_help(LLAMATCH_HELP_FILE, "heater_off", true, lines, mca_pml_llamatch_host());
+    opal_show_help(LLAMATCH_HELP_FILE, "heater_off", true, why, mca_pml_llamatch_host());
 }
 
 void mca_pml_llamatch_heater_start(void)
@@ -225,7 +209,7 @@ void mca_pml_llamatch_heater_start(void)
         config.max_bytes =
             (0 == choice.cache_bytes) ? MAX_BYTES : choice.cache_bytes / 2 / choice.sharers;
     }
-    if (LLAMATCH_OK != llamatch_heater_create(&config, NULL, &started)) {
+    if (LLAMATCH_OK != llamatch_heater_create(&config, &started)) {
         stay_off("The system gave no thread for it, or did not bind the thread.");
         return;
     }

@@ -152,7 +152,7 @@ int main(int argc, char **argv)
         return 1;
     }
     config.pool = pool;
-    if (0 != pin(&cpu) || LLAMATCH_OK != llamatch_heater_create(&config, NULL, &heater)) {
+    if (0 != pin(&cpu) || LLAMATCH_OK != llamatch_heater_create(&config, &heater)) {
         fprintf(stderr, "cannot use processors %d and %d\n", cpu, heater_cpu);
         return 1;
     }

@@ -14,23 +14,25 @@
 #include <cpuid.h>
 #endif
 
+/* Lines of at most 72 characters, as those of help texts. */
 static const char *const reason_texts[] = {
     [LLAMATCH_CORES_OK] = "A processor that shares a cache with this process is free.",
     [LLAMATCH_CORES_UNBOUND] =
-        "This process is not bound to a part of the machine, so no processor "
-        "is near to it: run with --bind-to core.",
+        "This process is not bound to a part of the machine, so no processor is\n"
+        "near to it: run with --bind-to core.",
     [LLAMATCH_CORES_ONE_PU] = "There is only one processor that this process may use.",
     [LLAMATCH_CORES_NONE_FREE] =
-        "Every processor that this process may use is taken by a process "
-        "of the job or its heater: leave one core per process free, for example with "
+        "Every processor that this process may use is taken by a process of the\n"
+        "job or its heater: leave one core per process free, for example with\n"
         "--map-by slot:PE=2 --bind-to core, or start fewer processes.",
     [LLAMATCH_CORES_NO_SHARED_CACHE] =
-        "No free processor shares a cache with this process: leave a "
-        "core of the same socket free.",
+        "No free processor shares a cache with this process: leave a core of the\n"
+        "same socket free.",
     [LLAMATCH_CORES_NO_SUCH_PU] = "This machine has no processor of the number that was given.",
     [LLAMATCH_CORES_NOT_ALLOWED] = "This process may not use the processor that was given.",
     [LLAMATCH_CORES_NO_TOPOLOGY] =
-        "hwloc does not tell which processors there are, or which of them this process may use.",
+        "hwloc does not tell which processors there are, or which of them this\n"
+        "process may use.",
     [LLAMATCH_CORES_NO_MEMORY] = "There is not enough memory to look for a processor.",
 };
 

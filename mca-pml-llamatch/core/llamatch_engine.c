@@ -202,29 +202,6 @@ static inline void close_lane(llamatch_lane_t *lane, const llamatch_shape_t *sha
     }
 }
 
-/* An entry was appended: does the queue have an index, or want one? */
-static inline void appended(llamatch_engine_t *engine, llamatch_lane_t *lane,
-                            const llamatch_shape_t *shape, llamatch_counts_t *counts, int32_t tag,
-                            llamatch_pos_t pos)
-{
-    llamatch_queue_t *queue = &lane->queue;
-
-    if (llamatch_lane_is_short(lane)) {
-        return;
-    }
-    if (UINT32_MAX == queue->passed) {
-        close_lane(lane, shape);
-    }
-    if (NULL != queue->index) {
-        llamatch_index_add(&engine->setup->indexing, queue, shape, tag, pos);
-        counts->dropped += (NULL == queue->index);
-    } else if (UINT32_MAX == queue->passed
-               && (LLAMATCH_HASH == engine->setup->kind
-                   || queue->count > engine->setup->index_above)) {
-        make_index(engine, queue, shape, counts);
-    }
-}
-
 /* Is a lane open or long, without an index or a reason to get one, and with room in its last array?
  */
 static inline bool has_room(const llamatch_lane_t *lane, const llamatch_shape_t *shape)
@@ -236,24 +213,50 @@ static inline bool has_room(const llamatch_lane_t *lane, const llamatch_shape_t 
                || (NULL == lane->queue.index && UINT32_MAX != lane->queue.passed));
 }
 
-APART static int post_any(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag, void *item,
-                          uint64_t *place)
+/* Append a receive, or, without a place, a message, to a lane of any form. */
+APART static int append_any(llamatch_engine_t *engine, llamatch_peer_t *peer, llamatch_lane_t *lane,
+                            int32_t tag, void *item, uint64_t *place)
 {
-    const llamatch_shape_t *shape = &engine->setup->posted_shape;
-    llamatch_lane_t *lane = (NULL != peer) ? &peer->posted : &engine->wild;
+    bool is_post = NULL != place, is_first = 0 == lane->live;
+    const llamatch_shape_t *shape =
+        is_post ? &engine->setup->posted_shape : &engine->setup->unexpected_shape;
+    llamatch_counts_t *counts = is_post ? &engine->posted : &engine->unexpected;
+    uint64_t *next = is_post ? &engine->next_post : &engine->next_arrival;
+    llamatch_queue_t *queue = &lane->queue;
     llamatch_pos_t pos;
 
     if (NULL != peer) {
         know_peer(engine, peer);
     }
-    if (LLAMATCH_OK != llamatch_lane_append(lane, shape, tag, engine->next_post, item, &pos)) {
+    if (LLAMATCH_OK != llamatch_lane_append(lane, shape, tag, *next, item, &pos)) {
         return LLAMATCH_ERR_NO_MEMORY;
     }
+    ++*next;
     heed(engine, peer);
-    *place = llamatch_lane_place(lane);
-    ++engine->next_post;
-    llamatch_lengthen(&engine->num_posted, &engine->most_posted);
-    appended(engine, lane, shape, &engine->posted, tag, pos);
+    if (is_post) {
+        llamatch_lengthen(&engine->num_posted, &engine->most_posted);
+        *place = llamatch_lane_place(lane); /* may change below */
+    } else {
+        llamatch_lengthen(&engine->num_unexpected, &engine->most_unexpected);
+        if (is_first && peer != peer->ring_next) {
+            llamatch_engine_enter_ring(engine, peer);
+        }
+    }
+    if (llamatch_lane_is_short(lane)) {
+        return LLAMATCH_OK;
+    }
+    /* Does the queue have an index, or want one? */
+    if (UINT32_MAX == queue->passed) {
+        close_lane(lane, shape);
+    }
+    if (NULL != queue->index) {
+        llamatch_index_add(&engine->setup->indexing, queue, shape, tag, pos);
+        counts->dropped += (NULL == queue->index);
+    } else if (UINT32_MAX == queue->passed
+               && (LLAMATCH_HASH == engine->setup->kind
+                   || queue->count > engine->setup->index_above)) {
+        make_index(engine, queue, shape, counts);
+    }
     return LLAMATCH_OK;
 }
 
@@ -265,7 +268,7 @@ int llamatch_engine_post_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, 
     uint64_t seq = engine->next_post;
 
     if (!has_room(lane, shape)) {
-        return post_any(engine, peer, tag, item, place);
+        return append_any(engine, peer, lane, tag, item, place);
     }
     *place = (uintptr_t) llamatch_queue_push(&lane->queue, shape, tag, seq, item).node;
     engine->next_post = seq + 1;
@@ -486,16 +489,18 @@ static int first_of_both(llamatch_engine_t *engine, llamatch_lane_t *const lanes
     return here;
 }
 
-/* Match with one lane or two, of which one is long. */
-APART static void *match_long(llamatch_engine_t *engine, llamatch_lane_t *const lanes[2],
-                              int32_t tag)
+/* Match with one lane of any form, or two of which one is long. */
+APART static void *match_any(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag)
 {
     const llamatch_shape_t *shape = &engine->setup->posted_shape;
+    llamatch_lane_t *const lanes[2] = {&peer->posted, &engine->wild};
     llamatch_found_t found = {NULL, {NULL, 0}};
     uint64_t examined[2] = {0, 0};
     int from = (0 == lanes[1]->live) ? 0 : 1;
     void *item = NULL;
 
+    close_lane(lanes[0], shape);
+    close_lane(lanes[1], shape);
     if (0 != lanes[!from]->live) {
         from = first_of_both(engine, lanes, tag, &found, examined);
     } else {
@@ -539,42 +544,15 @@ IN_PLACE bool take_behind(llamatch_lane_t *lane, llamatch_counts_t *counts, uint
     return true;
 }
 
-/* The same when that has returned false. An open lane becomes long, and of a long one the first
- * entry is tried. */
-APART static bool take_near(llamatch_engine_t *engine, llamatch_lane_t *lane,
-                            const llamatch_shape_t *shape, llamatch_counts_t *counts,
-                            uint32_t *length, llamatch_key_t key, void **item)
-{
-    llamatch_pos_t pos;
-
-    if (llamatch_lane_has_front(lane)) {
-        if (begin_depths(counts) && take_behind(lane, counts, length, key, item)) {
-            return true;
-        }
-        close_lane(lane, shape);
-        return false;
-    }
-    if (NULL != lane->queue.index) {
-        return false;
-    }
-    pos = (llamatch_pos_t){lane->queue.head, llamatch_node_first(lane->queue.head)};
-    if (!llamatch_key_accepts(key, llamatch_node_tags(shape, pos.node)[pos.index])) {
-        return false;
-    }
-    *item = llamatch_node_slots(shape, pos.node)[pos.index].item;
-    --*length;
-    take_long(engine, lane, shape, counts, pos);
-    return true;
-}
-
 /* Match with two short lanes. */
-APART static void *match_both(llamatch_engine_t *engine, llamatch_lane_t *const lanes[2],
-                              int32_t tag)
+APART static void *match_both(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag)
 {
     /* The one with the oldest entry first: what is newer than the match there need not be looked
      * for in the other. */
-    bool wild_first = llamatch_lane_first_seq(lanes[1]) < llamatch_lane_first_seq(lanes[0]);
-    llamatch_lane_t *lane = lanes[wild_first], *other = lanes[!wild_first];
+    bool wild_first =
+        llamatch_lane_first_seq(&engine->wild) < llamatch_lane_first_seq(&peer->posted);
+    llamatch_lane_t *lane = wild_first ? &engine->wild : &peer->posted;
+    llamatch_lane_t *other = wild_first ? &peer->posted : &engine->wild;
     llamatch_key_t key = llamatch_key_of_message(tag);
     uint32_t index = llamatch_lane_find(lane, key), depth = llamatch_lane_depth(lane, index);
     void *item;
@@ -601,35 +579,18 @@ APART static void *match_both(llamatch_engine_t *engine, llamatch_lane_t *const 
     return item;
 }
 
-APART static void *match_any(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag)
-{
-    const llamatch_shape_t *shape = &engine->setup->posted_shape;
-    llamatch_lane_t *const lanes[2] = {&peer->posted, &engine->wild};
-    void *item;
-
-    if (0 == lanes[0]->live || 0 == lanes[1]->live) {
-        if (take_near(engine, lanes[0 == lanes[0]->live], shape, &engine->posted,
-                      &engine->num_posted, llamatch_key_of_message(tag), &item)) {
-            return item;
-        }
-    } else if (llamatch_lane_is_short(lanes[0]) && llamatch_lane_is_short(lanes[1])) {
-        return match_both(engine, lanes, tag);
-    } else {
-        close_lane(lanes[0], shape);
-        close_lane(lanes[1], shape);
-    }
-    return match_long(engine, lanes, tag);
-}
-
 void *llamatch_engine_match_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag)
 {
     llamatch_lane_t *lane = (0 != peer->posted.live) ? &peer->posted : &engine->wild;
     void *item;
 
-    if ((0 == peer->posted.live || 0 == engine->wild.live)
-        && take_behind(lane, &engine->posted, &engine->num_posted, llamatch_key_of_message(tag),
-                       &item)) {
-        return item;
+    if (0 == peer->posted.live || 0 == engine->wild.live) {
+        if (take_behind(lane, &engine->posted, &engine->num_posted, llamatch_key_of_message(tag),
+                        &item)) {
+            return item;
+        }
+    } else if (llamatch_lane_is_short(lane) && llamatch_lane_is_short(&engine->wild)) {
+        return match_both(engine, peer, tag);
     }
     return match_any(engine, peer, tag);
 }
@@ -680,38 +641,16 @@ int llamatch_engine_cancel_slow(llamatch_engine_t *engine, llamatch_peer_t *peer
     return LLAMATCH_OK;
 }
 
-APART static int arrive_any(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
-                            void *item)
-{
-    const llamatch_shape_t *shape = &engine->setup->unexpected_shape;
-    llamatch_lane_t *lane = &peer->unexpected;
-    bool is_first = 0 == lane->live;
-    llamatch_pos_t pos;
-
-    if (LLAMATCH_ANY_TAG == tag) {
-        return LLAMATCH_ERR_ARGUMENT;
-    }
-    know_peer(engine, peer);
-    if (LLAMATCH_OK != llamatch_lane_append(lane, shape, tag, engine->next_arrival, item, &pos)) {
-        return LLAMATCH_ERR_NO_MEMORY;
-    }
-    ++engine->next_arrival;
-    llamatch_lengthen(&engine->num_unexpected, &engine->most_unexpected);
-    heed(engine, peer);
-    if (is_first && peer != peer->ring_next) {
-        llamatch_engine_enter_ring(engine, peer);
-    }
-    appended(engine, lane, shape, &engine->unexpected, tag, pos);
-    return LLAMATCH_OK;
-}
-
 int llamatch_engine_arrive_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
                                 void *item)
 {
     llamatch_lane_t *lane = &peer->unexpected;
 
-    if (LLAMATCH_ANY_TAG == tag || !has_room(lane, &engine->setup->unexpected_shape)) {
-        return arrive_any(engine, peer, tag, item);
+    if (LLAMATCH_ANY_TAG == tag) {
+        return LLAMATCH_ERR_ARGUMENT;
+    }
+    if (!has_room(lane, &engine->setup->unexpected_shape)) {
+        return append_any(engine, peer, lane, tag, item, NULL);
     }
     (void) llamatch_queue_push(&lane->queue, &engine->setup->unexpected_shape, tag,
                                engine->next_arrival, item);
@@ -831,11 +770,6 @@ APART static llamatch_message_t receive_any(llamatch_engine_t *engine, llamatch_
     llamatch_message_t message = {NULL, peer};
     llamatch_found_t found;
 
-    if (NULL != peer
-        && take_near(engine, &peer->unexpected, shape, &engine->unexpected, &engine->num_unexpected,
-                     llamatch_key_of_receive(tag), &message.item)) {
-        return message;
-    }
     found = search(engine, &message.peer, tag);
     if (NULL == found.slot) {
         ++engine->unexpected.searches;

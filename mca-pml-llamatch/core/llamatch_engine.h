@@ -25,13 +25,11 @@
  *
  *     lanes                    | a message searches receives      | a receive searches messages
  *     -------------------------+----------------------------------+-----------------------------
- *     one, its first entry:    |                                  |
- *       short or open          | llamatch_engine_match (inline)   | ..._receive (inline)
- *       long                   | take_near                        | take_near
- *     one, any entry:          |                                  |
- *       short or open          | take_behind                      | take_behind
- *       long                   | first_posted: queue_find         | first_message: the same
- *       indexed                | first_posted: index_find, with   | first_message: index_find;
+ *     one, short or open:      |                                  |
+ *       its first entry        | llamatch_engine_match (inline)   | ..._receive (inline)
+ *       another one            | take_behind                      | take_behind
+ *     one, long                | first_posted: queue_find         | first_message: the same
+ *     one, indexed             | first_posted: index_find, with   | first_message: index_find;
  *                              | the tag and with ANY_TAG         | for ANY_TAG queue_find
  *     two, short or open, the  | llamatch_engine_match (inline)   | there is one lane per peer;
  *       first or second of all |                                  | any source: search_ring

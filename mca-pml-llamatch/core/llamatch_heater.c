@@ -33,8 +33,7 @@ struct llamatch_heater {
     bool asked; /* for a pass at once */
     atomic_bool interrupt;
 
-    llamatch_allocator_t allocator; /* constant from here on */
-    llamatch_heater_config_t config;
+    llamatch_heater_config_t config; /* constant from here on */
     pid_t process;
     pthread_t thread;
 
@@ -199,10 +198,9 @@ static int start(llamatch_heater_t *heater)
     return LLAMATCH_OK;
 }
 
-int llamatch_heater_create(const llamatch_heater_config_t *config,
-                           const llamatch_allocator_t *allocator, llamatch_heater_t **heater_out)
+int llamatch_heater_create(const llamatch_heater_config_t *config, llamatch_heater_t **heater_out)
 {
-    llamatch_allocator_t from = (NULL != allocator) ? *allocator : llamatch_allocator_libc;
+    llamatch_allocator_t from = llamatch_pool_allocator(config->pool);
     llamatch_heater_t *heater = from.alloc(from.context, LLAMATCH_LINE, sizeof(*heater));
     int status;
 
@@ -211,7 +209,6 @@ int llamatch_heater_create(const llamatch_heater_config_t *config,
     }
     memset(heater, 0, sizeof(*heater));
     heater->state = STARTING;
-    heater->allocator = from;
     heater->config = *config;
     heater->process = getpid();
     status = init_locks(heater);
@@ -244,9 +241,12 @@ static void tell(llamatch_heater_t *heater)
 
 void llamatch_heater_destroy(llamatch_heater_t *heater)
 {
+    llamatch_allocator_t from;
+
     if (NULL == heater) {
         return;
     }
+    from = llamatch_pool_allocator(heater->config.pool);
     if (!is_child(heater)) {
         (void) pthread_mutex_lock(&heater->mutex);
         heater->state = STOPPING;
@@ -256,7 +256,7 @@ void llamatch_heater_destroy(llamatch_heater_t *heater)
         llamatch_pool_unpin(heater->config.pool);
         destroy_locks(heater);
     }
-    heater->allocator.free(heater->allocator.context, heater, sizeof(*heater));
+    from.free(from.context, heater, sizeof(*heater));
 }
 
 /* --- controls ------------------------------------------------------------------------------- */

@@ -75,12 +75,10 @@ typedef struct llamatch_heater_stats {
 /**
  * Start a heater.
  *
- * @param allocator  NULL for libc's
  * @return LLAMATCH_OK, LLAMATCH_ERR_NO_MEMORY, or LLAMATCH_ERR_SYSTEM when there is no thread to be
  *         had or begin() failed
  */
-int llamatch_heater_create(const llamatch_heater_config_t *config,
-                           const llamatch_allocator_t *allocator, llamatch_heater_t **heater_out);
+int llamatch_heater_create(const llamatch_heater_config_t *config, llamatch_heater_t **heater_out);
 
 /** Stop it, wait for its end and unpin its arena. NULL is no error. */
 void llamatch_heater_destroy(llamatch_heater_t *heater);

@@ -32,7 +32,4 @@ typedef struct llamatch_allocator {
     void *context;
 } llamatch_allocator_t;
 
-/** aligned_alloc and free. */
-extern const llamatch_allocator_t llamatch_allocator_libc;
-
 #endif /* LLAMATCH_MEMORY_H */

@@ -383,6 +383,11 @@ int llamatch_pool_create(const llamatch_allocator_t *allocator, llamatch_pool_t 
     return LLAMATCH_OK;
 }
 
+llamatch_allocator_t llamatch_pool_allocator(const llamatch_pool_t *pool)
+{
+    return pool->allocator;
+}
+
 void llamatch_pool_set_threads(llamatch_pool_t *pool, const bool *threads)
 {
     pool->threads = threads;

@@ -112,6 +112,8 @@ typedef struct llamatch_pool_class {
  */
 int llamatch_pool_create(const llamatch_allocator_t *allocator, llamatch_pool_t **pool_out);
 
+llamatch_allocator_t llamatch_pool_allocator(const llamatch_pool_t *pool);
+
 /** Take the mutex only while @p threads is true. NULL, the default: always. */
 void llamatch_pool_set_threads(llamatch_pool_t *pool, const bool *threads);
 

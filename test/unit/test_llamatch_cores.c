@@ -438,6 +438,9 @@ static void test_texts(void **state)
 
         assert_non_null(text);
         assert_int_equal('.', text[strlen(text) - 1]);
+        for (; NULL != text; text = strchr(text + 1, '\n')) {
+            assert_in_range(strcspn(text + 1, "\n"), 0, 72);
+        }
     }
     (void) llamatch_cores_has_cldemote(); /* either answer is right */
 }

@@ -59,7 +59,7 @@ static llamatch_heater_t *heater_of(llamatch_pool_t *pool, uint64_t period_ns, s
         .pool = pool, .period_ns = period_ns, .max_bytes = max_bytes};
     llamatch_heater_t *heater = NULL;
 
-    assert_int_equal(LLAMATCH_OK, llamatch_heater_create(&config, NULL, &heater));
+    assert_int_equal(LLAMATCH_OK, llamatch_heater_create(&config, &heater));
     assert_non_null(heater);
     return heater;
 }
@@ -257,7 +257,7 @@ static void test_asked_in_a_pass(void **state)
     (void) state;
     assert_int_equal(0, sem_init(&events, 0, 0));
     assert_int_equal(0, sem_init(&go_on, 0, 0));
-    assert_int_equal(LLAMATCH_OK, llamatch_heater_create(&config, NULL, &heater));
+    assert_int_equal(LLAMATCH_OK, llamatch_heater_create(&config, &heater));
     assert_int_equal(0, sem_wait(&events)); /* it sleeps: there is nothing to heat */
     assert_non_null(llamatch_pool_get(llamatch_pool_class(pool, 384, 128)));
     atomic_store(&hold_passes, true);
@@ -299,17 +299,19 @@ static int begin_heater(void *context)
 static void test_begin(void **state)
 {
     begun_t begun = {.result = 0};
-    llamatch_pool_t *pool = pool_of();
-    llamatch_heater_config_t config = {.pool = pool, .begin = begin_heater, .context = &begun};
+    llamatch_heater_config_t config = {.begin = begin_heater, .context = &begun};
     llamatch_heater_t *heater = NULL;
     sigset_t before, after;
     test_alloc_t alloc;
     llamatch_allocator_t allocator = test_alloc_make(&alloc);
     llamatch_pool_class_t *c;
+    size_t of_pool;
 
     (void) state;
+    assert_int_equal(LLAMATCH_OK, llamatch_pool_create(&allocator, &config.pool));
+    of_pool = alloc.in_use;
     (void) pthread_sigmask(SIG_BLOCK, NULL, &before);
-    assert_int_equal(LLAMATCH_OK, llamatch_heater_create(&config, &allocator, &heater));
+    assert_int_equal(LLAMATCH_OK, llamatch_heater_create(&config, &heater));
     (void) pthread_sigmask(SIG_BLOCK, NULL, &after);
     assert_int_equal(sigismember(&before, SIGUSR1), sigismember(&after, SIGUSR1));
     assert_true(begun.all_blocked);
@@ -317,17 +319,18 @@ static void test_begin(void **state)
     llamatch_heater_destroy(heater);
     heater = NULL;
     begun.result = 1; /* it could not be bound: no heater */
-    assert_int_equal(LLAMATCH_ERR_SYSTEM, llamatch_heater_create(&config, &allocator, &heater));
+    assert_int_equal(LLAMATCH_ERR_SYSTEM, llamatch_heater_create(&config, &heater));
     assert_null(heater);
     alloc.fail_at = alloc.requests + 1;
-    assert_int_equal(LLAMATCH_ERR_NO_MEMORY, llamatch_heater_create(&config, &allocator, &heater));
+    assert_int_equal(LLAMATCH_ERR_NO_MEMORY, llamatch_heater_create(&config, &heater));
     assert_null(heater);
+    assert_int_equal(of_pool, alloc.in_use);
+    c = llamatch_pool_class(config.pool, 1 << 20, 0);
+    llamatch_pool_put(c, llamatch_pool_get(c));
+    assert_int_equal(0, llamatch_pool_bytes(config.pool)); /* no pin is left */
+    llamatch_pool_destroy(config.pool);
     assert_int_equal(0, alloc.in_use);
     assert_false(alloc.wrong_sizes);
-    c = llamatch_pool_class(pool, 1 << 20, 0);
-    llamatch_pool_put(c, llamatch_pool_get(c));
-    assert_int_equal(0, llamatch_pool_bytes(pool)); /* no pin is left */
-    llamatch_pool_destroy(pool);
 }
 
 /* The child of a fork has no heater: all calls return, at whatever point the thread was. */
@@ -486,7 +489,7 @@ static void test_churn(void **state)
     void *node = llamatch_pool_get(c);
 
     (void) state;
-    assert_int_equal(LLAMATCH_OK, llamatch_heater_create(&config, NULL, &heater));
+    assert_int_equal(LLAMATCH_OK, llamatch_heater_create(&config, &heater));
     wait_for_passes(heater, 1); /* it is at work */
     for (size_t i = 0; i < ROLES; ++i) {
         churn[i] = (churn_t){heater, pool, &hot, test_seed(5) + i, &wrong};
@@ -579,7 +582,7 @@ static void test_engine_and_peers(void **state)
     assert_ptr_not_equal(MAP_FAILED, memory);
     config.pool = pool;
     config.hot = &hot;
-    assert_int_equal(LLAMATCH_OK, llamatch_heater_create(&heating, NULL, &heater));
+    assert_int_equal(LLAMATCH_OK, llamatch_heater_create(&heating, &heater));
     assert_int_equal(LLAMATCH_OK, llamatch_setup_init(&setup, &config));
     llamatch_engine_init(engine, &setup);
     post_some(engine, NULL, places);
