@@ -2,19 +2,27 @@
  * The helper at the target against the inner component alone: two windows of one run, one with
  * ompi_osc_cached_helper on and one with off, timed in turns.
  *
- *     helper --what=operations|away|locks|origins|idle [--window=allocate|create] [--rounds=N]
+ *     helper --what=operations|away|locks|origins|idle|bandwidth|latency [--window=allocate|create]
+ *            [--rounds=N] [--pin=ORIGIN,TARGET] [--x=N] [--label=TEXT]
  *
  *     operations  one operation and a flush, the target waits in MPI_Recv
  *     away        the same, the target computes 20 ms between two looks at MPI
  *     locks       MPI_Win_lock, MPI_Put, MPI_Win_unlock
  *     origins     all processes but the target at once: accumulates, and exclusive locks
  *     idle        processor time of a helper that nobody asks for anything
+ *     bandwidth   only the helper: 128 KB in blocks of 64 bytes and a flush, and its requests
+ *     latency     only the helper: accumulate, fetch_and_op; the target waits, then computes
+ *
+ * --x and --label are what results of the last two are named.
+ * --pin: processes run on these processors.
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#define _GNU_SOURCE /* sched_setaffinity */
 #include "micro.h"
 
+#include <sched.h>
 #include <unistd.h>
 
 enum { INNER, HELPER, WAYS };
@@ -287,6 +295,83 @@ static double cpu_ns(void)
     return (double) value;
 }
 
+/* How the helper alone is, with the parameters of this run. */
+static void measure_alone(const char *label, const char *quantity, long x, struct operation *o,
+                          long batch, long rounds)
+{
+    struct micro_subject subject = {.run = run, .argument = o, .batch = batch};
+
+    o->window = &windows[HELPER];
+    o->repeat = 1;
+    run(o, batch > 0 ? 1 : 20);
+    micro_interleave(&subject, 1, rounds);
+    micro_print("helper", label, (size_t) x, quantity, "ns", subject.ns, rounds);
+    free(subject.ns);
+}
+
+static unsigned long read_process(const char *name, bool reset)
+{
+    static MPI_T_pvar_handle handle;
+    unsigned long value = 0;
+    int count;
+
+    if (reset) {
+        OK(MPI_T_pvar_handle_alloc(micro_session, micro_find_pvar(name), NULL, &handle, &count));
+    }
+    OK(MPI_T_pvar_read(micro_session, handle, &value));
+    if (!reset) {
+        OK(MPI_T_pvar_handle_free(micro_session, &handle));
+    }
+    return value;
+}
+
+static void bandwidth(const char *label, long x, long rounds)
+{
+    enum { BLOCKS = 2048, BLOCK = 64, PUTS = 16 };
+    struct operation o = {.call = put_blocks,
+                          .count = BLOCKS,
+                          .block = BLOCK,
+                          .strided = strided(BLOCKS, BLOCK, MPI_BYTE, 1)};
+    unsigned long before;
+
+    measure_alone(label, "128 KB", x, &o, 0, rounds);
+    before = read_process("osc_cached_helper_requests", true);
+    run(&o, PUTS);
+    micro_print_one("helper", label, (size_t) x, "requests", "x",
+                    (double) (read_process("osc_cached_helper_requests", false) - before) / PUTS);
+    OK(MPI_Type_free(&o.strided));
+}
+
+static void latency(const char *label, long batch, long rounds)
+{
+    struct operation sum = {.call = accumulate, .count = 1, .strided = MPI_DATATYPE_NULL};
+    struct operation fetch = {.call = fetch_and_op, .count = 1, .strided = MPI_DATATYPE_NULL};
+
+    measure_alone(label, batch > 0 ? "accumulate, target computes" : "accumulate", 8, &sum, batch,
+                  rounds);
+    measure_alone(label, batch > 0 ? "fetch_and_op, target computes" : "fetch_and_op", 8, &fetch,
+                  batch, rounds);
+}
+
+/* Before MPI starts: the helper asks where its process may run. */
+static void pin(int argc, char **argv)
+{
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+    int processors[2];
+    cpu_set_t set;
+
+    for (int i = 1; i < argc && NULL != rank; ++i) {
+        if (2 == sscanf(argv[i], "--pin=%d,%d", &processors[0], &processors[1])) {
+            CPU_ZERO(&set);
+            CPU_SET((unsigned) processors[MICRO_TARGET == atoi(rank)], &set);
+            if (0 != sched_setaffinity(0, sizeof(set), &set)) {
+                perror(argv[i]);
+                exit(1);
+            }
+        }
+    }
+}
+
 static void epochs(bool begin)
 {
     for (int way = 0; way < WAYS; ++way) {
@@ -302,11 +387,17 @@ int main(int argc, char **argv)
         {"ompi_osc_cached_mode", "off", "ompi_osc_cached_helper", "off", NULL},
         {"ompi_osc_cached_mode", "off", "ompi_osc_cached_helper", "on", NULL}};
     const char *what;
+    char label[64];
     long rounds;
 
+    pin(argc, argv);
     micro_init_thread(&argc, &argv, MPI_THREAD_SINGLE);
     what = micro_option("what", "operations");
     rounds = micro_positive("rounds", 101);
+    snprintf(label, sizeof(label), "%s", micro_option("label", what));
+    for (char *c = label; '\0' != *c; ++c) { /* no blanks in words of figures */
+        *c = '_' == *c ? ' ' : *c;
+    }
     buffer = micro_memory(BYTES);
     result = micro_memory(BYTES);
     for (int way = 0; way < WAYS; ++way) {
@@ -319,6 +410,14 @@ int main(int argc, char **argv)
             compute_until_told();
         }
         MICRO_MEASURE(away(rounds));
+    } else if (0 == strcmp(what, "bandwidth")) {
+        MICRO_MEASURE(bandwidth(label, micro_positive("x", BYTES), rounds));
+    } else if (0 == strcmp(what, "latency")) {
+        MICRO_MEASURE(latency(label, 0, rounds));
+        if (MICRO_TARGET == micro_rank) {
+            compute_until_told();
+        }
+        MICRO_MEASURE(latency(label, 1, rounds));
     } else if (0 == strcmp(what, "idle")) {
         MICRO_MEASURE(
             micro_print_one("helper", "idle", 0, "share of a core", "%", 100 * cpu_ns() / 5e9));

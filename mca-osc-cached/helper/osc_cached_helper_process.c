@@ -172,7 +172,7 @@ static int make_server(void)
         .replies = REPLIES,
         .room = LAYOUT_ROOM,
         .spares = (uint32_t) numbers->helper_spares,
-        .spare_bytes = (uint32_t) numbers->helper_chunk / 16 * 16,
+        .spare_bytes = (uint32_t) numbers->helper_spare_bytes / 16 * 16,
         .send = send_reply,
     };
 
