@@ -35,6 +35,7 @@
 #include "osc_cached_type.h"
 #include "osc_cached_window.h"
 #include "helper/osc_cached_helper.h"
+#include "storage/osc_cached_storage.h"
 
 static int component_register(void);
 static int component_open(void);
@@ -192,11 +193,18 @@ static int component_finalize(void)
     return OMPI_SUCCESS;
 }
 
+/* What the inner component sees: memory that is a file is not its own. */
+static int inner_flavor(opal_info_t *info, int flavor)
+{
+    return ompi_osc_cached_storage_is_wanted(info, flavor) ? MPI_WIN_FLAVOR_CREATE : flavor;
+}
+
 static int component_query(ompi_win_t *win, void **base, size_t size,
                            ompi_osc_cached_disp_unit_t disp_unit, ompi_communicator_t *comm,
                            opal_info_t *info, int flavor)
 {
-    ompi_osc_cached_request_t request = {win, base, size, disp_unit, comm, info, flavor, 0};
+    ompi_osc_cached_request_t request = {
+        win, base, size, disp_unit, comm, info, inner_flavor(info, flavor), 0};
     bool wraps;
     ompi_osc_base_component_t *inner = ompi_osc_cached_inner_find(&request, &wraps);
 
@@ -276,7 +284,9 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
                             ompi_osc_cached_disp_unit_t disp_unit, ompi_communicator_t *comm,
                             opal_info_t *info, int flavor, int *model)
 {
-    ompi_osc_cached_request_t request = {win, base, size, disp_unit, comm, info, flavor, 0};
+    int seen = inner_flavor(info, flavor);
+    bool on_file = seen != flavor;
+    ompi_osc_cached_request_t request = {win, base, size, disp_unit, comm, info, seen, 0};
     ompi_osc_base_component_t *inner;
     ompi_osc_cached_window_t *window;
     osc_cached_config_t config;
@@ -291,6 +301,12 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
         return OMPI_ERR_NOT_SUPPORTED;
     }
     cached = wraps && can_be_cached(inner, flavor);
+    if (on_file) {
+        ret = ompi_osc_cached_storage_open(win, base, size, comm, info);
+        if (OMPI_SUCCESS != ret) {
+            return ret;
+        }
+    }
     if (MPI_WIN_FLAVOR_CREATE == flavor && 0 < size) {
         ompi_osc_cached_expose(win, *base, size);
         ret = ompi_osc_cached_get_withdraw();
@@ -299,7 +315,10 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
             return ret;
         }
     }
-    ret = inner->osc_select(win, base, size, disp_unit, comm, info, flavor, model);
+    ret = inner->osc_select(win, base, size, disp_unit, comm, info, seen, model);
+    if (on_file) {
+        ompi_osc_cached_storage_attach(win, ret);
+    }
     if (OMPI_SUCCESS != ret) {
         ompi_osc_cached_conceal(win, NULL);
         return ret;

@@ -29,6 +29,7 @@
 #include "osc_cached_sync.h"
 #include "osc_cached_type.h"
 #include "osc_cached_verify.h"
+#include "storage/osc_cached_storage.h"
 
 /* one forwarding function: the slot, the counter, the parameters, the same as arguments */
 #define FORWARD(slot, stat, parameters, arguments)                            \
@@ -120,6 +121,7 @@ static int forward_free(ompi_win_t *win)
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
     ompi_osc_base_module_t inner = window->inner;
 
+    ompi_osc_cached_storage_count(win);
     if (ompi_osc_cached_params.stats) {
         ompi_osc_cached_window_print(window);
     }

@@ -65,6 +65,13 @@ static const mca_base_var_enum_value_t transfers[] = {
     {.value = 0, .string = NULL},
 };
 
+static const mca_base_var_enum_value_t storage_syncs[] = {
+    {.value = OSC_CACHED_SYNC_SYNC, .string = "sync"},
+    {.value = OSC_CACHED_SYNC_ASYNC, .string = "async"},
+    {.value = OSC_CACHED_SYNC_FREE, .string = "free"},
+    {.value = 0, .string = NULL},
+};
+
 /* Numbers */
 
 bool ompi_osc_cached_read_number(const char *text, ompi_osc_cached_unit_t unit, double least,
@@ -145,7 +152,7 @@ static double number(const char *name, const char *text, const char *standard,
 int ompi_osc_cached_params_register(const mca_base_component_t *component, bool warns)
 {
     mca_base_var_enum_t *mode_enum = NULL, *scheme_enum = NULL, *passive_enum = NULL,
-                        *helper_enum = NULL, *transfers_enum = NULL;
+                        *helper_enum = NULL, *transfers_enum = NULL, *sync_enum = NULL;
     const char *refused = NULL;
     int ret;
 
@@ -161,7 +168,9 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
                != mca_base_var_enum_create("osc_cached_helper", helper_wishes, &helper_enum)
         || OPAL_SUCCESS
                != mca_base_var_enum_create("osc_cached_helper_transfers", transfers,
-                                           &transfers_enum)) {
+                                           &transfers_enum)
+        || OPAL_SUCCESS
+               != mca_base_var_enum_create("osc_cached_storage_sync", storage_syncs, &sync_enum)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
 
@@ -172,6 +181,7 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
 #define TYPE_PASSIVE MCA_BASE_VAR_TYPE_INT
 #define TYPE_HELPER MCA_BASE_VAR_TYPE_INT
 #define TYPE_TRANSFERS MCA_BASE_VAR_TYPE_INT
+#define TYPE_SYNC MCA_BASE_VAR_TYPE_INT
 #define ENUM_STRING NULL
 #define ENUM_BOOL NULL
 #define ENUM_MODE mode_enum
@@ -179,6 +189,7 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
 #define ENUM_PASSIVE passive_enum
 #define ENUM_HELPER helper_enum
 #define ENUM_TRANSFERS transfers_enum
+#define ENUM_SYNC sync_enum
 #define OSC_CACHED_PARAM(name, kind, def, level, scope, help)                                     \
     ompi_osc_cached_params.name = def;                                                            \
     ret = mca_base_component_var_register(component, #name, help, TYPE_##kind, ENUM_##kind, 0, 0, \
@@ -198,6 +209,7 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
     OBJ_RELEASE(passive_enum);
     OBJ_RELEASE(helper_enum);
     OBJ_RELEASE(transfers_enum);
+    OBJ_RELEASE(sync_enum);
 
     if (NULL != refused) {
         /* Open MPI has named the value and the allowed ones; say what follows from it */

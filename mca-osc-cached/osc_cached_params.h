@@ -49,6 +49,13 @@ typedef enum {
 /** Where its thread runs, beside the number of a processor. */
 enum { OSC_CACHED_CPU_AUTO = -1, OSC_CACHED_CPU_PROCESS = -2 };
 
+/** When a window on a file is written to it. */
+typedef enum {
+    OSC_CACHED_SYNC_SYNC,
+    OSC_CACHED_SYNC_ASYNC,
+    OSC_CACHED_SYNC_FREE,
+} ompi_osc_cached_storage_sync_t;
+
 /** Values of the MCA variables of osc_cached_params.def. */
 typedef struct {
 #define OSC_CACHED_FIELD_STRING char *
@@ -58,6 +65,7 @@ typedef struct {
 #define OSC_CACHED_FIELD_PASSIVE int
 #define OSC_CACHED_FIELD_HELPER int
 #define OSC_CACHED_FIELD_TRANSFERS int
+#define OSC_CACHED_FIELD_SYNC int
 #define OSC_CACHED_PARAM(name, kind, def, level, scope, help) OSC_CACHED_FIELD_##kind name;
 #define OSC_CACHED_NUMBER(name, unit, def, least, most, level, scope, help) char *name;
 #include "osc_cached_params.def"

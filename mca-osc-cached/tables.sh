@@ -48,6 +48,7 @@ table_parameters()
         PASSIVE) values=$(names passive_scopes) ;;
         HELPER) values=$(names helper_wishes) ;;
         TRANSFERS) values=$(names transfers) ;;
+        SYNC) values=$(names storage_syncs) ;;
         *) fail "$name is of a kind that this script does not know: $kind" ;;
         esac
         case $standard in

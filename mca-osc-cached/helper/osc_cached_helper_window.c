@@ -29,6 +29,7 @@
 #include "osc_cached_helper_place.h"
 #include "osc_cached_helper_shape.h"
 #include "osc_cached_helper_window.h"
+#include "storage/osc_cached_storage.h"
 
 /* All of this process, for MPI_Win_free: by then the cache has forgotten the window. */
 static ompi_osc_cached_helper_t *helpers = NULL;
@@ -640,7 +641,7 @@ static int helper_sync(ompi_win_t *win)
     }
     atomic_thread_fence(memory_order_seq_cst);
     opal_progress();
-    return OMPI_SUCCESS;
+    return ompi_osc_cached_storage_sync(win);
 }
 
 /* --- End */

@@ -1,0 +1,47 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Windows on files, for the rest of osc/cached: MPI_Win_allocate with the info key
+ * alloc_type=storage gives memory that is a mapped file.
+ *
+ * It stands under everything: the inner component makes the window as if by MPI_Win_create over the
+ * mapped memory, and the two functions of the inner module that the room replaces, osc_sync and
+ * osc_free, are its own before the helper and the cache look at them.
+ */
+
+#ifndef OSC_CACHED_STORAGE_WINDOW_H
+#define OSC_CACHED_STORAGE_WINDOW_H
+
+#include "ompi_config.h"
+
+#include "opal/util/info.h"
+#include "ompi/win/win.h"
+
+BEGIN_C_DECLS
+
+/** Whether a window is to be on a file. */
+bool ompi_osc_cached_storage_is_wanted(opal_info_t *info, int flavor);
+
+/**
+ * Open and map the file of a new window.  Collective; when a process cannot, no process gets a
+ * window, and that process has told why.
+ *
+ * @param[out] base  memory of the window
+ */
+int ompi_osc_cached_storage_open(ompi_win_t *win, void **base, size_t size,
+                                 ompi_communicator_t *comm, opal_info_t *info);
+
+/** The inner component has made the window, or has failed to (result): then all is undone. */
+void ompi_osc_cached_storage_attach(ompi_win_t *win, int result);
+
+/** What MPI_Win_sync does for the file; nothing for other windows. */
+int ompi_osc_cached_storage_sync(const ompi_win_t *win);
+
+/** The window is about to be freed: count what that is going to write; nothing for other windows.
+ */
+void ompi_osc_cached_storage_count(const ompi_win_t *win);
+
+END_C_DECLS
+
+#endif /* OSC_CACHED_STORAGE_WINDOW_H */

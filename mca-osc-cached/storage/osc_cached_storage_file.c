@@ -1,0 +1,222 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Who has which bytes of a file is known by locks of open file descriptions: they count between
+ * processes and within one, and end with the descriptor, whatever happens to the process.
+ */
+
+#include "ompi_config.h"
+
+#include "osc_cached_storage_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+uint64_t ompi_osc_cached_file_page(void)
+{
+    return (uint64_t) sysconf(_SC_PAGESIZE);
+}
+
+/* @return a descriptor, or -1 */
+static int open_or_create(const osc_cached_file_wish_t *wish, bool *created)
+{
+    int descriptor;
+
+    do {
+        *created = false;
+        descriptor = open(wish->name, O_RDWR | O_CLOEXEC);
+        if (-1 == descriptor && ENOENT == errno) {
+            *created = true;
+            descriptor = open(wish->name, O_RDWR | O_CLOEXEC | O_CREAT | O_EXCL, wish->permissions);
+        }
+    } while (-1 == descriptor && *created && EEXIST == errno); /* somebody else was faster */
+    *created = *created && -1 != descriptor;
+    return descriptor;
+}
+
+/* @return whether nobody else has these bytes; length 0: all */
+static bool lock(int descriptor, uint64_t from, uint64_t length)
+{
+    struct flock range = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t) from, .l_len = (off_t) length};
+
+    /* a file system without locks: nothing can be known */
+    return 0 == fcntl(descriptor, F_OFD_SETLK, &range) || (EAGAIN != errno && EACCES != errno);
+}
+
+/* Room for all bytes of the file; 0 or errno. */
+static int allocate(int descriptor, uint64_t from, uint64_t length)
+{
+    struct rlimit limit;
+    struct stat status;
+    int error;
+
+    /* beyond the limit of the process, fallocate would end it by a signal */
+    if (0 == fstat(descriptor, &status) && 0 == getrlimit(RLIMIT_FSIZE, &limit)
+        && RLIM_INFINITY != limit.rlim_cur && (uint64_t) status.st_size < from + length
+        && limit.rlim_cur < from + length) {
+        return EFBIG;
+    }
+    do {
+        error = posix_fallocate(descriptor, (off_t) from, (off_t) length);
+    } while (EINTR == error);
+    return error;
+}
+
+/* File systems that other nodes may have, too; FUSE and 9P may be anything. */
+static bool is_on_network(int descriptor)
+{
+    static const uint32_t types[] = {
+        0x6969,     /* NFS */
+        0x517B,     /* SMB */
+        0xFF534D42, /* CIFS */
+        0xFE534D42, /* SMB2 */
+        0x0BD00BD0, /* Lustre */
+        0x47504653, /* GPFS */
+        0x19830326, /* BeeGFS */
+        0x00C36400, /* Ceph */
+        0x20030528, /* OrangeFS */
+        0xAAD7AAEA, /* PanFS */
+        0x01161970, /* GFS2 */
+        0x7461636F, /* OCFS2 */
+        0x5346414F, /* AFS */
+        0x73757245, /* Coda */
+        0x65735546, /* FUSE */
+        0x01021997, /* 9P */
+    };
+    struct statfs status;
+
+    if (0 != fstatfs(descriptor, &status)) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); ++i) {
+        if (types[i] == (uint32_t) status.f_type) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Addresses for the whole window, memory behind one part of them and the file behind the other. */
+static bool map(ompi_osc_cached_file_t *file)
+{
+    static const int advice[] = {
+        [OSC_CACHED_FILE_RANDOM] = MADV_RANDOM,
+        [OSC_CACHED_FILE_SEQUENTIAL] = MADV_SEQUENTIAL,
+        [OSC_CACHED_FILE_NORMAL] = MADV_NORMAL,
+    };
+    const osc_cached_file_plan_t *plan = &file->plan;
+    uint64_t page = ompi_osc_cached_file_page();
+    uint64_t size = plan->memory_size + plan->file_size;
+    size_t mapped = (size_t) ((size + page - 1) / page * page);
+    char *base = mmap(NULL, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (MAP_FAILED == (void *) base) {
+        return false;
+    }
+    file->base = base;
+    file->mapped = mapped;
+    if (0 < plan->memory_size
+        && 0 != mprotect(base + plan->memory_start, plan->memory_size, PROT_READ | PROT_WRITE)) {
+        return false;
+    }
+    if (0 < plan->file_size) {
+        if (MAP_FAILED
+            == mmap(base + plan->file_start, plan->file_size, PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_FIXED, file->descriptor, (off_t) file->wish.offset)) {
+            return false;
+        }
+        (void) madvise(base + plan->file_start, plan->file_size, advice[file->wish.access]);
+    }
+    return true;
+}
+
+/* FNV-1a */
+static uint64_t identity_of(const char *name, uint64_t number)
+{
+    uint64_t hash = UINT64_C(14695981039346656037) ^ number;
+
+    for (; '\0' != *name; ++name) {
+        hash = (hash ^ (unsigned char) *name) * UINT64_C(1099511628211);
+    }
+    return hash;
+}
+
+ompi_osc_cached_file_state_t ompi_osc_cached_file_open(ompi_osc_cached_file_t *file, int *error)
+{
+    const osc_cached_file_plan_t *plan = &file->plan;
+    struct stat status;
+
+    file->descriptor = -1;
+    file->created = file->on_network = false;
+    file->base = NULL;
+    *error = 0;
+    if (0 < plan->file_size) {
+        file->descriptor = open_or_create(&file->wish, &file->created);
+        if (-1 == file->descriptor || 0 != fstat(file->descriptor, &status)) {
+            *error = errno;
+            return (EISDIR == errno) ? OSC_CACHED_FILE_KIND : OSC_CACHED_FILE_UNUSABLE;
+        }
+        if (!S_ISREG(status.st_mode)) {
+            return OSC_CACHED_FILE_KIND;
+        }
+        if (!lock(file->descriptor, file->wish.offset, plan->file_size)) {
+            return OSC_CACHED_FILE_BUSY;
+        }
+        file->on_network = is_on_network(file->descriptor);
+        file->identity = identity_of(file->wish.name, (uint64_t) status.st_ino);
+        *error = allocate(file->descriptor, file->wish.offset, plan->file_size);
+        if (0 != *error) {
+            return (ENOSPC == *error || EDQUOT == *error || EFBIG == *error)
+                       ? OSC_CACHED_FILE_FULL
+                       : OSC_CACHED_FILE_UNUSABLE;
+        }
+    }
+    if (0 < plan->file_size + plan->memory_size && !map(file)) {
+        *error = errno;
+        return OSC_CACHED_FILE_UNUSABLE;
+    }
+    return OSC_CACHED_FILE_GOOD;
+}
+
+uint64_t ompi_osc_cached_file_room(const ompi_osc_cached_file_t *file)
+{
+    struct statfs status;
+
+    return (0 == fstatfs(file->descriptor, &status))
+               ? (uint64_t) status.f_bavail * (uint64_t) status.f_bsize
+               : 0;
+}
+
+static void unmap(ompi_osc_cached_file_t *file)
+{
+    if (NULL != file->base) {
+        (void) munmap(file->base, file->mapped);
+        file->base = NULL;
+    }
+}
+
+void ompi_osc_cached_file_close(ompi_osc_cached_file_t *file)
+{
+    unmap(file);
+    if (-1 != file->descriptor) {
+        if (file->wish.unlinks) {
+            (void) unlink(file->wish.name);
+        }
+        (void) close(file->descriptor);
+        file->descriptor = -1;
+    }
+}
+
+void ompi_osc_cached_file_undo(ompi_osc_cached_file_t *file)
+{
+    file->wish.unlinks = file->created && lock(file->descriptor, 0, 0);
+    ompi_osc_cached_file_close(file);
+}

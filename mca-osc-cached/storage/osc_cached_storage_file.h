@@ -1,0 +1,66 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The file of a window: opened, locked, allocated, mapped.  Knows nothing of Open MPI.
+ */
+
+#ifndef OSC_CACHED_STORAGE_FILE_H
+#define OSC_CACHED_STORAGE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/osc_cached_file.h"
+
+typedef struct {
+    osc_cached_file_wish_t wish;
+    osc_cached_file_plan_t plan;
+    int descriptor;    /**< -1: nothing of the window is in a file */
+    bool created;      /**< by this process */
+    bool on_network;   /**< other nodes may have the same file */
+    uint64_t identity; /**< of the file on all nodes, if it is on a network */
+    char *base;        /**< memory and file, one after the other; NULL: not mapped */
+    size_t mapped;     /**< bytes */
+} ompi_osc_cached_file_t;
+
+/** Why a file cannot be used. */
+typedef enum {
+    OSC_CACHED_FILE_GOOD,
+    OSC_CACHED_FILE_UNUSABLE, /**< errno tells */
+    OSC_CACHED_FILE_FULL,     /**< no room for it */
+    OSC_CACHED_FILE_BUSY,     /**< another window has these bytes */
+    OSC_CACHED_FILE_KIND,     /**< a directory, a device ... */
+} ompi_osc_cached_file_state_t;
+
+/** Bytes of a page. */
+uint64_t ompi_osc_cached_file_page(void);
+
+/**
+ * Open, or create, the file of the wish, and map what the plan says.
+ *
+ * The file is allocated before it is mapped: a store to a page for which there is no room would end
+ * the process by a signal.
+ *
+ * @param file  its wish and plan are set; to be closed in any case
+ * @param[out] error  errno, or 0
+ */
+ompi_osc_cached_file_state_t ompi_osc_cached_file_open(ompi_osc_cached_file_t *file, int *error);
+
+/** Bytes free where the file is, or would be. */
+uint64_t ompi_osc_cached_file_room(const ompi_osc_cached_file_t *file);
+
+/** The bytes of the mapped file. */
+static inline char *ompi_osc_cached_file_bytes(const ompi_osc_cached_file_t *file)
+{
+    return file->base + file->plan.file_start;
+}
+
+/** Unmap and close it, and remove it if the wish says so. */
+void ompi_osc_cached_file_close(ompi_osc_cached_file_t *file);
+
+/** Remove a file that was created for a window that is not; not when another window has it. */
+void ompi_osc_cached_file_undo(ompi_osc_cached_file_t *file);
+
+#endif /* OSC_CACHED_STORAGE_FILE_H */

@@ -1,0 +1,108 @@
+/* The info keys of windows on files: part of a window in memory (factor, order, auto), the file
+ * removed (unlink) or not written (discard) when the window is freed, permissions, access style;
+ * what is not alloc_type=storage is an ordinary window.
+ * test: for=osc-cached ranks=2 transport=shm,tcp limit=60
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "storage.h"
+
+#include <sys/mman.h>
+
+enum { SIZE = 1 << 20 };
+
+/* Fill a window, read it at the neighbour; then the file has `bytes` from `start` on. */
+static void parts(const char *name, const char *factor, const char *order, long start, long bytes)
+{
+    char *base, *got = malloc(SIZE), *wanted = malloc(SIZE);
+    int right = (test_rank + 1) % test_size;
+    MPI_Win win;
+    long size;
+
+    OK(storage_allocate(SIZE, 1, &base, &win, name, "storage_alloc_factor", factor,
+                        "storage_alloc_order", order, NULL));
+    for (int i = 0; i < SIZE; ++i) {
+        wanted[i] = (char) (i * 7 + i / 4096);
+        base[i] = wanted[i] + test_rank;
+    }
+    test_barrier();
+    OK(MPI_Win_lock(MPI_LOCK_SHARED, right, 0, win));
+    OK(MPI_Get(got, SIZE, MPI_CHAR, right, 0, SIZE, MPI_CHAR, win));
+    OK(MPI_Win_flush(
+        right, win)); /* of a stock osc/ucx the only one that is right, see x_flush_all_create */
+    OK(MPI_Win_unlock(right, win));
+    for (int i = 0; i < SIZE; ++i) {
+        CHECK((char) (wanted[i] + right) == got[i], "byte %d of the window", i);
+    }
+    OK(MPI_Win_free(&win));
+    size = storage_read(name, got, SIZE);
+    CHECK(size == ((0 == bytes) ? -1 : bytes), "%s: the file has %ld bytes", name, size);
+    for (int i = 0; i < bytes; ++i) {
+        CHECK((char) (wanted[start + i] + test_rank) == got[i], "%s: byte %d of the file", name, i);
+    }
+    free(got);
+    free(wanted);
+}
+
+static void at_free(void)
+{
+    struct stat status;
+    char *base, got[8] = "";
+    mode_t mask = umask(0);
+    MPI_Win win;
+
+    OK(storage_allocate(100, 1, &base, &win, "gone", "storage_alloc_unlink", "true", NULL));
+    strcpy(base, "abc");
+    CHECK(3 < storage_read("gone", got, sizeof(got)), "no file");
+    OK(MPI_Win_free(&win));
+    CHECK(-1 == storage_read("gone", got, sizeof(got)), "the file is still there");
+
+    OK(storage_allocate(100, 1, &base, &win, "left", "storage_alloc_discard", "true", "file_perm",
+                        "0640", "access_style", "sequential,read_mostly", NULL));
+    CHECK(0 == stat(storage_name("left"), &status) && 0640 == (status.st_mode & 0777),
+          "permissions %o", status.st_mode);
+    OK(MPI_Win_free(&win));
+    OK(storage_allocate(100, 1, &base, &win, "private", NULL));
+    CHECK(0 == stat(storage_name("private"), &status) && 0600 == (status.st_mode & 0777),
+          "permissions %o", status.st_mode);
+    OK(MPI_Win_free(&win));
+    umask(mask);
+}
+
+/* Keys without alloc_type=storage mean nothing. */
+static void in_memory(void)
+{
+    MPI_Info info;
+    MPI_Win win;
+    char *base;
+
+    OK(MPI_Info_create(&info));
+    OK(MPI_Info_set(info, "storage_alloc_filename", storage_name("never")));
+    for (int i = 0; i < 2; ++i) {
+        OK(MPI_Win_allocate(100, 1, info, MPI_COMM_WORLD, &base, &win));
+        OK(MPI_Win_free(&win));
+        OK(MPI_Info_set(info, "alloc_type", "memory"));
+    }
+    OK(MPI_Info_free(&info));
+    CHECK(0 != access(storage_name("never"), F_OK), "a file");
+}
+
+int main(int argc, char **argv)
+{
+    long page = sysconf(_SC_PAGESIZE);
+
+    storage_begin();
+    test_init(&argc, &argv);
+    parts("all", "1", "memory_first", 0, SIZE);
+    parts("half", "0.5", "memory_first", SIZE / 2, SIZE / 2);
+    parts("first", "0.5", "storage_first", 0, SIZE / 2);
+    parts("none", "0", "storage_first", 0, 0);
+    parts("most", "0.999999", "memory_first", 0, SIZE);
+    parts("least", "0.000001", "storage_first", 0, page);
+    parts("auto", "auto", "memory_first", 0, 0);
+    at_free();
+    in_memory();
+    storage_end();
+    return test_done();
+}

@@ -1,0 +1,82 @@
+/* No room for the file of one process: an error on all of them, never a signal, and nothing is left
+ * behind: a limit of the process, a full file system (a small tmpfs, where one can be mounted), and
+ * one that says so.
+ * test: for=osc-cached ranks=2 transport=shm,tcp limit=60 cflags=-rdynamic args=limit expect="text:There is no room for the file of a window: File too large"
+ * test: for=osc-cached ranks=2 transport=shm limit=60 cflags=-rdynamic args=tmpfs expect="text:There is no room for the file of a window: No space left on device"
+ * test: for=osc-cached ranks=3 transport=shm limit=60 cflags=-rdynamic args=quota expect="text:There is no room for the file of a window: Disk quota exceeded"
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _GNU_SOURCE
+#include "storage.h"
+
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+enum { SIZE = 8 << 20 };
+
+static int full;
+
+/* In the place of the C library's: the component calls it. */
+int posix_fallocate(int file, off_t from, off_t length)
+{
+    return full ? EDQUOT : (0 == syscall(SYS_fallocate, file, 0, from, length)) ? 0 : errno;
+}
+
+int main(int argc, char **argv)
+{
+    const char *kind = argv[1];
+    int is_tmpfs = 0 == strcmp(kind, "tmpfs"), mounted = 0;
+    struct rlimit limit = {SIZE - 1, RLIM_INFINITY}, old;
+    char name[160], *base;
+    MPI_Win win = MPI_WIN_NULL;
+
+    storage_begin();
+    if (is_tmpfs) {
+        mounted = 0 == unshare(CLONE_NEWNS)
+                  && 0 == mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL)
+                  && 0 == mount("none", storage_folder, "tmpfs", 0, "size=1m");
+    }
+    test_init(&argc, &argv);
+    if (is_tmpfs) {
+        OK(MPI_Allreduce(MPI_IN_PLACE, &mounted, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+        if (!mounted) {
+            rmdir(storage_folder);
+            test_skip("no tmpfs can be mounted here");
+        }
+    }
+    snprintf(name, sizeof(name), "%s", storage_name("old"));
+    /* the last one has no room */
+    if (test_size - 1 == test_rank) {
+        OK(getrlimit(RLIMIT_FSIZE, &old));
+        if (0 == strcmp(kind, "limit")) {
+            setrlimit(RLIMIT_FSIZE, &limit);
+        }
+        full = 0 == strcmp(kind, "quota");
+    }
+    FAILS(storage_allocate((test_size - 1 == test_rank) ? SIZE : 4096, 1, &base, &win, "new", NULL),
+          MPI_ERR_WIN);
+    CHECK(MPI_WIN_NULL == win, "a window");
+    CHECK(0 != access(storage_name("new"), F_OK), "a file is left behind");
+    if (test_size - 1 == test_rank) {
+        setrlimit(RLIMIT_FSIZE, &old);
+        full = 0;
+    }
+    /* and after it there can be windows, on files that were there before */
+    OK(storage_allocate(4096, 1, &base, &win, name, NULL));
+    strcpy(base, "kept");
+    OK(MPI_Win_free(&win));
+    full = 0 == strcmp(kind, "quota");
+    if (full) {
+        char got[5] = "";
+
+        FAILS(storage_allocate(SIZE, 1, &base, &win, name, NULL), MPI_ERR_WIN);
+        CHECK(sizeof(got) == storage_read("old", got, sizeof(got)) && 0 == strcmp("kept", got),
+              "a file of the user is gone");
+    }
+    storage_end();
+    return test_done();
+}

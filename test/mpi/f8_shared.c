@@ -1,0 +1,88 @@
+/* Two windows on the same bytes of a file are refused, of one process and of two; different bytes of
+ * one file are not. On a network file system the processes of a file must be on one node.
+ * test: for=osc-cached ranks=2,4 transport=shm,tcp limit=60 cflags=-rdynamic args=ranks expect="text:is on the same bytes of the file"
+ * test: for=osc-cached ranks=2 transport=shm limit=60 cflags=-rdynamic args=windows expect="text:is on the same bytes of the file"
+ * test: for=osc-cached ranks=2,4 transport=shm,tcp limit=60 cflags=-rdynamic args=offsets
+ * test: for=osc-cached ranks=2 transport=tcp limit=60 cflags=-rdynamic args=network allow=".*"
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _GNU_SOURCE
+#include "storage.h"
+
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+
+static int network;
+
+/* In the place of the C library's: the component calls it. */
+int fstatfs(int file, struct statfs *status)
+{
+    int ret = (int) syscall(SYS_fstatfs, file, status);
+
+    if (network) {
+        status->f_type = 0x6969; /* NFS */
+    }
+    return ret;
+}
+
+int main(int argc, char **argv)
+{
+    const char *kind = argv[1];
+    char shared[160], offset[32], name[MPI_MAX_PROCESSOR_NAME] = "", first[MPI_MAX_PROCESSOR_NAME];
+    int length, nodes = 0;
+    MPI_Win win, second;
+    char *base;
+
+    test_init(&argc, &argv);
+    /* where all nodes see it, if there are several */
+    if (0 == access("/tmp/nodes", W_OK)) {
+        strcpy(storage_folder, "/tmp/nodes/olfile.XXXXXX");
+    }
+    storage_begin();
+    strcpy(shared, storage_name("shared"));
+    OK(MPI_Bcast(shared, sizeof(shared), MPI_CHAR, 0, MPI_COMM_WORLD));
+    OK(MPI_Get_processor_name(name, &length));
+    strcpy(first, name);
+    OK(MPI_Bcast(first, sizeof(first), MPI_CHAR, 0, MPI_COMM_WORLD));
+    nodes = 0 != strcmp(first, name);
+    OK(MPI_Allreduce(MPI_IN_PLACE, &nodes, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+    snprintf(offset, sizeof(offset), "%d", test_rank << 16);
+
+    if (0 == strcmp(kind, "ranks")) {
+        FAILS(storage_allocate(100, 1, &base, &win, shared, NULL), MPI_ERR_WIN);
+        test_barrier();
+        CHECK(0 != access(shared, F_OK), "a file is left behind");
+    } else if (0 == strcmp(kind, "windows")) {
+        OK(storage_allocate(100, 1, &base, &win, "window", NULL));
+        strcpy(base, "mine");
+        FAILS(storage_allocate(10, 1, &base, &second, "window", NULL), MPI_ERR_WIN);
+        OK(MPI_Win_free(&win));
+        OK(storage_allocate(100, 1, &base, &win, "window", NULL));
+        CHECK(0 == strcmp("mine", base), "another content");
+        OK(MPI_Win_free(&win));
+    } else if (0 == strcmp(kind, "offsets")) {
+        for (int i = 0; i < 2; ++i) {
+            OK(storage_allocate(1 << 16, 1, &base, &win, shared, "storage_alloc_offset", offset,
+                                NULL));
+            CHECK((0 == i) ? '\0' == base[100] : 'a' + test_rank == base[100], "another content");
+            base[100] = (char) ('a' + test_rank);
+            OK(MPI_Win_free(&win));
+        }
+    } else {
+        network = 1;
+        if (nodes) {
+            FAILS(
+                storage_allocate(100, 1, &base, &win, shared, "storage_alloc_offset", offset, NULL),
+                MPI_ERR_WIN);
+        } else {
+            OK(storage_allocate(100, 1, &base, &win, shared, "storage_alloc_offset", offset, NULL));
+            OK(MPI_Win_free(&win));
+        }
+        OK(storage_allocate(100, 1, &base, &win, "mine", NULL));
+        OK(MPI_Win_free(&win));
+    }
+    storage_end();
+    return test_done();
+}
