@@ -617,12 +617,9 @@ APART static bool cancel_long(llamatch_engine_t *engine, llamatch_lane_t *lane, 
     return true;
 }
 
-int llamatch_engine_cancel_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, void *item,
+int llamatch_engine_cancel_slow(llamatch_engine_t *engine, llamatch_lane_t *lane, void *item,
                                 uint64_t place)
 {
-    llamatch_lane_t *lane = llamatch_place_has_lane(place) ? llamatch_place_lane(place)
-                            : (NULL != peer)               ? &peer->posted
-                                                           : &engine->wild;
     uint32_t index = LLAMATCH_SHORT_MAX;
 
     if (0 == place) {
@@ -750,6 +747,9 @@ llamatch_message_t llamatch_engine_probe_slow(llamatch_engine_t *engine, llamatc
     lane = &only->unexpected;
     index = llamatch_lane_first(lane);
     if (!llamatch_key_accepts(key, lane->tags[index])) {
+        if (0 == (lane->live & (lane->live - 1)) && llamatch_lane_is_short(lane)) {
+            return (llamatch_message_t){NULL, only};
+        }
         index = llamatch_lane_find_behind(lane, key);
         if (NULL == engine->unexpected.depths
             || (LLAMATCH_SHORT_MAX == index && !llamatch_lane_is_short(lane))) {

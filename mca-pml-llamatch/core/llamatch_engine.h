@@ -300,7 +300,7 @@ int llamatch_engine_verify(const llamatch_engine_t *engine);
 int llamatch_engine_post_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
                               void *item, uint64_t *place);
 void *llamatch_engine_match_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag);
-int llamatch_engine_cancel_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, void *item,
+int llamatch_engine_cancel_slow(llamatch_engine_t *engine, llamatch_lane_t *lane, void *item,
                                 uint64_t place);
 int llamatch_engine_arrive_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,
                                 void *item);
@@ -387,11 +387,13 @@ static inline void *llamatch_engine_match(llamatch_engine_t *engine, llamatch_pe
 static inline int llamatch_engine_cancel(llamatch_engine_t *engine, llamatch_peer_t *peer,
                                          void *item, uint64_t place)
 {
-    llamatch_lane_t *lane = llamatch_place_lane(place);
+    llamatch_lane_t *lane = llamatch_place_has_lane(place) ? llamatch_place_lane(place)
+                            : (NULL != peer)               ? &peer->posted
+                                                           : &engine->wild;
 
-    if (!llamatch_place_has_lane(place) || 0 == lane->live || !llamatch_lane_has_front(lane)
+    if (0 == lane->live || !llamatch_lane_has_front(lane)
         || item != lane->slots[llamatch_lane_first(lane)].item) {
-        return llamatch_engine_cancel_slow(engine, peer, item, place);
+        return llamatch_engine_cancel_slow(engine, lane, item, place);
     }
     --engine->num_posted;
     ++engine->posted.removed;
