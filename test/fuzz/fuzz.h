@@ -69,6 +69,7 @@ struct options {
     int without;                    /* bit mask of WITHOUT_ */
     bool changes;                   /* change info keys in the middle of everything */
     bool flush_each;                /* complete each target on its own */
+    const char *files;              /* folder for windows on files, instead of MPI_Win_allocate */
     bool strided;                   /* accumulates with derived datatypes, too */
     int broken;
 };

@@ -16,7 +16,7 @@ static const char *const names[] = {"hits",          "partial_hits",  "joins",
                                     "gets",          "rgets",         "evictions",
                                     "resizes",       "invalidations", "bytes_served",
                                     "bytes_fetched", "block_fetches", "helper_operations",
-                                    "helper_locks",  "helper_served"};
+                                    "helper_locks",  "helper_served", "file_synced"};
 enum { COUNTERS = sizeof(names) / sizeof(names[0]), OUTCOMES = 9, GETS = 9, RGETS = 10 };
 
 static MPI_T_pvar_session session;

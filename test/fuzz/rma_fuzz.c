@@ -57,6 +57,7 @@ static void usage(void)
          "  --info=KEY=VALUE   one more info key for every window; may be repeated\n"
          "  --changes          change info keys in the middle of everything\n"
          "  --flush-each       complete the operations of each target by a flush of that target\n"
+         "  --files=FOLDER     windows of MPI_Win_allocate are on files in this folder\n"
          "  --strided          accumulates with derived datatypes, too\n"
          "  --without=LIST     of requests (but "
          "rget),rgets,accumulates,get_accumulates,atomics,puts,types,flush_locals\n"
@@ -100,6 +101,7 @@ static void parse(int argc, char **argv)
                                           {"without", 1, NULL, 'u'},
                                           {"break", 1, NULL, 'x'},
                                           {"strided", 0, NULL, 'd'},
+                                          {"files", 1, NULL, 'l'},
                                           {"help", 0, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     int c;
@@ -158,6 +160,9 @@ static void parse(int argc, char **argv)
         case 'd':
             options.strided = true;
             break;
+        case 'l':
+            options.files = optarg;
+            break;
         case 'u':
             for (char *word = strtok(optarg, ","); NULL != word; word = strtok(NULL, ",")) {
                 options.without |= 1 << number_of(word, without_names, WITHOUT_KINDS);
@@ -195,6 +200,33 @@ static void set_mode(MPI_Info info, int mode)
     OK(MPI_Info_set(info, "ompi_osc_cached_mode", mode_names[mode]));
 }
 
+static const char *file_of(const struct window *w)
+{
+    static char name[512];
+
+    snprintf(name, sizeof(name), "%s/window.%llu.%d.%d", options.files,
+             (unsigned long long) options.seed, w->index, fuzz_rank);
+    return name;
+}
+
+/* What a freed window has left in its file; a component without such windows has none. */
+static void check_file(const struct window *w)
+{
+    const struct part *mine = &w->part[fuzz_rank];
+    FILE *file = fopen(file_of(w), "r");
+
+    for (size_t i = 0; NULL != file && i < mine->bytes; ++i) {
+        if (mine->now[i] != fgetc(file)) {
+            fprintf(stderr, "rma_fuzz: rank %d: bytes differ in the file of window %d at %zu\n",
+                    fuzz_rank, w->index, i);
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        }
+    }
+    if (NULL != file) {
+        fclose(file);
+    }
+}
+
 static void make_window(struct window *w)
 {
     struct part *mine;
@@ -208,6 +240,10 @@ static void make_window(struct window *w)
         char key[64];
         snprintf(key, sizeof(key), "%.*s", (int) strcspn(info_keys[i], "="), info_keys[i]);
         OK(MPI_Info_set(info, key, strchr(info_keys[i], '=') + 1));
+    }
+    if (NULL != options.files) {
+        OK(MPI_Info_set(info, "alloc_type", "storage"));
+        OK(MPI_Info_set(info, "storage_alloc_filename", file_of(w)));
     }
     if (w->allocated) {
         OK(MPI_Win_allocate(mine->bytes, mine->unit, info, MPI_COMM_WORLD, &w->base, &w->win));
@@ -239,6 +275,9 @@ static void free_window(struct window *w)
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     OK(MPI_Win_free(&w->win));
+    if (NULL != options.files && w->allocated) {
+        check_file(w);
+    }
     plan_forget(w);
     ++w->life;
 }
