@@ -187,6 +187,7 @@ static int component_finalize(void)
     ompi_osc_cached_helper_finalize();
     ompi_osc_cached_inner_finalize();
     ompi_osc_cached_window_finalize();
+    ompi_osc_cached_info_finalize();
     ompi_osc_cached_memory_finalize();
     ompi_osc_cached_pvar_finalize();
     ompi_osc_cached_trace_finalize();

@@ -24,6 +24,7 @@
 
 #include "osc_cached_forward.h"
 #include "osc_cached_get.h"
+#include "osc_cached_info.h"
 #include "osc_cached_memory.h"
 #include "osc_cached_pvar.h"
 #include "osc_cached_sync.h"
@@ -128,6 +129,7 @@ static int forward_free(ompi_win_t *win)
     ompi_osc_cached_conceal(win, NULL);
     ompi_osc_cached_window_unlink(window);
     ompi_osc_cached_pvar_freed(win);
+    ompi_osc_cached_info_leave(window);
     if (window->cacheable) {
         ompi_osc_cached_get_forget(window);
         ompi_osc_cached_verify_forget(window);

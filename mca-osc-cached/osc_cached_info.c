@@ -35,9 +35,11 @@
 #if OMPI_MAJOR_VERSION >= 5
 #define INFO_CONST const
 #define INFO_KEY(entry) ((entry)->ie_key->string)
+#define INFO_VALUE(entry) ((entry)->ie_value->string)
 #else
 #define INFO_CONST
 #define INFO_KEY(entry) ((entry)->ie_key)
+#define INFO_VALUE(entry) ((entry)->ie_value)
 #endif
 
 /* all info objects of the program; a release that does not give it away can still load us */
@@ -219,8 +221,8 @@ static bool are_in_one_info(const char *first, const char *second)
         opal_mutex_lock(info->super.i_lock);
         OPAL_LIST_FOREACH(entry, &info->super.super, opal_info_entry_t)
         {
-            behind |= first == INFO_KEY(entry);
             found |= behind && second == INFO_KEY(entry);
+            behind |= first == INFO_KEY(entry); /* after: they may be at the same place in turn */
         }
         opal_mutex_unlock(info->super.i_lock);
     }
@@ -424,25 +426,199 @@ static INFO_CONST char *invalidate(opal_infosubscriber_t *object, INFO_CONST cha
     return (INFO_CONST char *) "false";
 }
 
-int ompi_osc_cached_info_subscribe(ompi_osc_cached_window_t *window)
-{
-    static const struct {
-        const char *key;
-        opal_key_interest_callback_t *changed;
-    } keys[] = {
+static const struct {
+    const char *key;
+    opal_key_interest_callback_t *changed;
+} keys[] = {
 #define OSC_CACHED_INFO(key, function, values, help) {#key, function},
 #include "osc_cached_info.def"
-    };
+};
+
+enum { KEYS = sizeof(keys) / sizeof(keys[0]), TEXTS = 2 /* entries of a key: see tell() */ };
+
+/* Whether an info object has one of our keys. */
+static bool has_keys(const opal_info_t *info)
+{
+    opal_info_entry_t *entry;
+
+    OPAL_LIST_FOREACH(entry, &info->super, opal_info_entry_t)
+    {
+        for (int i = 0; i < KEYS; ++i) {
+            if (0 == strcmp(keys[i].key, INFO_KEY(entry))) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* What Open MPI has for our keys in a window: one list of callbacks and one or two info entries
+ * each, 60 to 80 pieces of memory. That is more than all the rest of a window that lives for a
+ * moment, so a window that ends leaves it to the next one. */
+typedef struct {
+    opal_list_t *callbacks[KEYS];
+    opal_info_entry_t *entries[KEYS][TEXTS]; /* the second may be NULL */
+} belongings_t;
+
+static opal_mutex_t lock = OPAL_MUTEX_STATIC_INIT;
+static belongings_t left[4]; /* windows that are made and freed together, mostly fewer */
+static int num_left = 0;
+
+/* Whether it is an info entry of one of our keys. */
+static bool is_of(const opal_list_item_t *item, int i)
+{
+    const char *key = INFO_KEY((const opal_info_entry_t *) item);
+
+#if OMPI_MAJOR_VERSION < 5
+    if (0 == strncmp(key, OPAL_INFO_SAVE_PREFIX, sizeof(OPAL_INFO_SAVE_PREFIX) - 1)) {
+        key += sizeof(OPAL_INFO_SAVE_PREFIX) - 1;
+    }
+#endif
+    return 0 == strcmp(keys[i].key, key);
+}
+
+/* What a window has, if it is as it was made; the program may have changed that. */
+static bool find_belongings(opal_infosubscriber_t *object, belongings_t *all)
+{
+    opal_list_t *info = &object->s_info->super;
+    opal_list_item_t *item = opal_list_get_first(info);
+
+    while (opal_list_get_end(info) != item && !is_of(item, 0)) {
+        item = opal_list_get_next(item);
+    }
+    for (int i = 0; i < KEYS; ++i) {
+        void *callbacks = NULL;
+
+        for (int k = 0; k < TEXTS; ++k) {
+            all->entries[i][k] = NULL;
+            if (opal_list_get_end(info) != item && is_of(item, i)) {
+                all->entries[i][k] = (opal_info_entry_t *) item;
+                item = opal_list_get_next(item);
+            }
+        }
+        (void) opal_hash_table_get_value_ptr(&object->s_subscriber_table, keys[i].key,
+                                             strlen(keys[i].key), &callbacks);
+        if (NULL == all->entries[i][0] || NULL == callbacks || 1 != opal_list_get_size(callbacks)) {
+            return false;
+        }
+        all->callbacks[i] = callbacks;
+    }
+    return true;
+}
+
+void ompi_osc_cached_info_leave(ompi_osc_cached_window_t *window)
+{
+    opal_infosubscriber_t *object = &window->win->super;
+    belongings_t *mine;
+
+    opal_mutex_lock(&lock);
+    mine = &left[num_left];
+    if (window->subscribed && num_left < (int) (sizeof(left) / sizeof(left[0]))
+        && find_belongings(object, mine)) {
+        ++num_left;
+        for (int i = 0; i < KEYS; ++i) {
+            for (int k = 0; k < TEXTS && NULL != mine->entries[i][k]; ++k) {
+                opal_list_remove_item(&object->s_info->super, &mine->entries[i][k]->super);
+            }
+            (void) opal_hash_table_remove_value_ptr(&object->s_subscriber_table, keys[i].key,
+                                                    strlen(keys[i].key));
+        }
+    }
+    opal_mutex_unlock(&lock);
+}
+
+static bool take_left(belongings_t *mine)
+{
+    bool taken;
+
+    opal_mutex_lock(&lock);
+    taken = 0 < num_left;
+    if (taken) {
+        *mine = left[--num_left];
+    }
+    opal_mutex_unlock(&lock);
+    return taken;
+}
+
+void ompi_osc_cached_info_finalize(void)
+{
+    belongings_t all;
+
+    while (take_left(&all)) {
+        for (int i = 0; i < KEYS; ++i) {
+            OPAL_LIST_RELEASE(all.callbacks[i]);
+            for (int k = 0; k < TEXTS && NULL != all.entries[i][k]; ++k) {
+                OBJ_RELEASE(all.entries[i][k]);
+            }
+        }
+    }
+}
+
+static INFO_CONST char *in_force(ompi_osc_cached_window_t *window, int i)
+{
+    return keys[i].changed(&window->win->super, (INFO_CONST char *) keys[i].key,
+                           (INFO_CONST char *) NOT_GIVEN);
+}
+
+/* The same as opal_infosubscribe_subscribe, with what another window has left. */
+static void subscribe_again(ompi_osc_cached_window_t *window, const belongings_t *mine)
+{
+    opal_infosubscriber_t *object = &window->win->super;
+
+    for (int i = 0; i < KEYS; ++i) {
+        const char *value = in_force(window, i);
+        bool same = true;
+
+        (void) opal_hash_table_set_value_ptr(&object->s_subscriber_table, keys[i].key,
+                                             strlen(keys[i].key), mine->callbacks[i]);
+        for (int k = 0; k < TEXTS && NULL != mine->entries[i][k]; ++k) {
+            same = same && 0 == strcmp(value, INFO_VALUE(mine->entries[i][k]));
+            opal_list_append(&object->s_info->super, &mine->entries[i][k]->super);
+        }
+        if (!same) {
+            tell(window, keys[i].key, value);
+        }
+    }
+}
+
+/* Open MPI looks for each key among all that the window has, several times, which takes most of the
+ * time: where there are none of ours, it shall find none but the present one. */
+static int subscribe(ompi_osc_cached_window_t *window, bool none)
+{
+    opal_info_t **info = &window->win->super.s_info, *all = *info;
+    opal_info_t *fresh = none ? OBJ_NEW(opal_info_t) : NULL;
     int ret = OMPI_SUCCESS;
 
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]) && OMPI_SUCCESS == ret; ++i) {
-        INFO_CONST char *key = (INFO_CONST char *) keys[i].key;
-        INFO_CONST char *in_force =
-            keys[i].changed(&window->win->super, key, (INFO_CONST char *) NOT_GIVEN);
+    for (int i = 0; i < KEYS && OMPI_SUCCESS == ret; ++i) {
+        INFO_CONST char *value = in_force(window, i);
 
-        window->unless_given = in_force;
-        ret = opal_infosubscribe_subscribe(&window->win->super, key, in_force, keys[i].changed);
+        window->unless_given = value;
+        *info = (NULL == fresh) ? all : fresh;
+        ret = opal_infosubscribe_subscribe(&window->win->super, (INFO_CONST char *) keys[i].key,
+                                           value, keys[i].changed);
         window->unless_given = NULL;
+        if (NULL != fresh) {
+            opal_list_join(&all->super, opal_list_get_end(&all->super), &fresh->super);
+            *info = all;
+        }
+    }
+    if (NULL != fresh) {
+        OBJ_RELEASE(fresh);
+    }
+    return ret;
+}
+
+int ompi_osc_cached_info_subscribe(ompi_osc_cached_window_t *window)
+{
+    const opal_info_t *info = window->win->super.s_info;
+    bool none = NULL != info && !has_keys(info);
+    belongings_t mine;
+    int ret = OMPI_SUCCESS;
+
+    if (none && take_left(&mine)) {
+        subscribe_again(window, &mine);
+    } else {
+        ret = subscribe(window, none);
     }
     window->subscribed = true;
     if (window->given) {

@@ -16,6 +16,9 @@ BEGIN_C_DECLS
 void ompi_osc_cached_info_tell(ompi_osc_cached_window_t *window);
 /** Take the window's info keys, now and when MPI_Win_set_info changes them. */
 int ompi_osc_cached_info_subscribe(ompi_osc_cached_window_t *window);
+/** The window ends: what Open MPI has for its info keys is for the next one. */
+void ompi_osc_cached_info_leave(ompi_osc_cached_window_t *window);
+void ompi_osc_cached_info_finalize(void);
 
 END_C_DECLS
 
