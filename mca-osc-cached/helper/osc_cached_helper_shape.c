@@ -76,10 +76,10 @@ static const struct {
     {MPI_C_BOOL, TRUTH, 0},
     {MPI_CXX_BOOL, TRUTH, 0},
     {MPI_BYTE, BYTES, 0},
-    {MPI_CHAR, BYTES, 0},
+    {MPI_CHAR, SIGNED, 0}, /* as in MPI_Reduce of Open MPI, whatever a char is */
     {MPI_WCHAR, BYTES, 0},
     {MPI_PACKED, BYTES, 0},
-    {MPI_CHARACTER, BYTES, 0},
+    {MPI_CHARACTER, UNSIGNED, 0},
 /* what the Fortran compiler of Open MPI has */
 #ifdef MPI_INTEGER1
     {MPI_INTEGER1, SIGNED, 0},

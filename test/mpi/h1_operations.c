@@ -60,6 +60,8 @@ static void predefined(MPI_Win win, long *base, int target)
     REDUCE(int, MPI_INT, MPI_LAND, 5, 0);
     REDUCE(int, MPI_INT, MPI_BXOR, 5, 12);
     REDUCE(unsigned char, MPI_UNSIGNED_CHAR, MPI_MIN, 250, 3);
+    REDUCE(signed char, MPI_CHAR, MPI_SUM, 100, -3); /* Open MPI allows it */
+    REDUCE(signed char, MPI_CHAR, MPI_MAX, 5, -7);
     REDUCE(unsigned char, MPI_BYTE, MPI_BOR, 1, 6);
     REDUCE(short, MPI_SHORT, MPI_PROD, 7, -3);
     REDUCE(long, MPI_LONG, MPI_LXOR, 1, 1);

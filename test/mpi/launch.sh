@@ -14,6 +14,8 @@
 #     fails where that cannot be built, and SWITCHES is then of no use
 #     on nodes (mpi_on_nodes) there is one transport, nodes: shared memory inside a node, TCP between them
 #   mpi_nodes_have_helpers                    do windows of osc:cached have helpers here, by default?
+#   mpi_helper_requests DIR                   after a run with osc_cached_helper_stats: prints how many requests helpers got, and
+#                                             takes their summaries from DIR/stderr
 #   mpi_no_yield                              changes SWITCHES
 #   mpi_on_nodes N FOLDER... -- ARGUMENT...   runs the calling script once more with its arguments, on the first of N nodes
 #                                             (test/nodes/nodes) that also see these folders; returns there
@@ -243,6 +245,14 @@ mpi_sanitized() {
 # Have windows of several nodes a helper by default?
 mpi_nodes_have_helpers() {
     [[ -n ${LOCALITY_NODES:-} && -z $(ls -A /sys/class/infiniband /sys/class/cxi 2>/dev/null) ]]
+}
+
+mpi_helper_requests() {
+    local helper='^((\[[^]]*\] )?osc/cached: helper of rank| *helper_[a-z_]+ +[0-9])' err=$1/stderr
+    grep -aE "$helper" "$err" |
+        awk '{ for (i = 1; i < NF; i++) if ($i ~ /_requests$/) n += $(i + 1) } END { print n + 0 }'
+    grep -avE "$helper" "$err" >"$err.rest"
+    mv "$err.rest" "$err"
 }
 
 # Is component "osc cached" known to this Open MPI?

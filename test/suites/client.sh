@@ -34,8 +34,9 @@ $1
 
   --mpi=PREFIX|system     the Open MPI to test: an installation, or the one in PATH
   --component-path=DIR    folder with mca_osc_cached.so, mca_pml_llamatch.so (default: installed ones)
-  --what=LIST             osc:cached, pml:llamatch, and osc:cached:verify, which keeps all that it may, whatever the gets
-                          cost, and compares each hit with the target (default: $what)
+  --what=LIST             osc:cached, pml:llamatch; osc:cached:verify, which keeps all that it may, whatever the gets
+                          cost, and compares each hit with the target; osc:cached:helper, windows with a helper, which
+                          must have had something to do (default: $what)
   --transport=shm|tcp     default shm
   --full                  everything; default: a part that is fast
   --only=PATTERN          tests whose line ("program arguments") matches this shell pattern
@@ -73,11 +74,11 @@ client_options() {
     [[ $limit =~ ^[1-9][0-9]*$ ]] || mpi_die "--limit takes a number"
     mpi_setup "$mpi" "$components"
     for w in ${what//,/ }; do
-        [[ $w =~ ^(osc:cached(:verify)?|pml:llamatch)$ ]] || mpi_die "unknown --what=$w"
-        w=${w%:verify}
+        [[ $w =~ ^(osc:cached(:(verify|helper))?|pml:llamatch)$ ]] || mpi_die "unknown --what=$w"
+        w=${w%:@(verify|helper)}
         mpi_has "${w%%:*}" "${w#*:}" || mpi_die "Open MPI $MPI_VERSION knows no $w${components:+ in $components}"
     done
-    passed=0 failed=0 skipped=0 variant=''
+    passed=0 failed=0 skipped=0 variant='' requests=0
 }
 
 # Debian's programs are linked with Debian's Open MPI.
@@ -123,12 +124,15 @@ client_try() {
     mkdir -p "$dir/run"
     cd "$dir/run" || exit 2
     client_prepare
-    mpi_switches "${switches%:verify}" "$transport" "$ranks" || exit 2
+    mpi_switches "${switches%:@(verify|helper)}" "$transport" "$ranks" || exit 2
     if [[ $switches == *:verify ]]; then
         SWITCHES+=(--mca osc_cached_bypass_below 0 --mca osc_cached_profit 0
             --mca osc_cached_verify 2)
+    elif [[ $switches == *:helper ]]; then
+        SWITCHES+=(--mca osc_cached_helper on --mca osc_cached_helper_stats 1)
     fi
     mpi_launch "$limit" "$dir" "$program" "$MPIRUN" "${SWITCHES[@]}" "$program" "$@" 9>&- || rc=$?
+    [[ $switches != *:helper ]] || requests=$((requests + $(mpi_helper_requests "$dir")))
     noise=$(mpi_known_noise "$transport")
     [[ -z $noise ]] || sed -E -i "/$noise/d" "$dir/stdout" "$dir/stderr"
     if ((rc == 124)); then
@@ -233,6 +237,11 @@ client_test() {
 
 client_end() {
     ((passed + failed + skipped > 0)) || mpi_die "no test matches --only=$only"
+    if ((requests > 0)); then
+        client_say PASS "helpers got $requests requests"
+    elif [[ ,$what, == *:helper,* ]]; then
+        client_say FAIL "nobody asked a helper for anything"
+    fi
     echo "$passed passed, $failed failed, $skipped skipped"
     ((failed == 0))
     exit
