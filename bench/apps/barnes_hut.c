@@ -15,6 +15,10 @@
  * the window is made in its mode "user", and what was kept is invalidated after each force phase.
  * To any other MPI library these are unknown info keys, which it ignores.
  *
+ * With --checkpoint=NAME the bodies are in a window on the file NAME.RANK, too (osc/cached; any
+ * other library takes memory), after each step.  A job that finds such files goes on where the last
+ * one ended; --kill=N ends it in step N, as a crash would.
+ *
  * The result is the same to the last bit for any number of processes, and with any cache.
  * communication_seconds is an estimate: every 31st access to another process is timed, and its time
  * counted 31 times.  All other times are measured.
@@ -22,10 +26,13 @@
  * build: mpicc -std=gnu11 -O2 barnes_hut.c -o barnes_hut -lm
  * usage: mpirun -np P barnes_hut [--bodies=N] [--steps=N] [--seed=N] [--theta-percent=N]
  *            [--cache=none|block] [--cache-memory=BYTES] [--cache-block=BYTES] [--check]
+ *            [--checkpoint=NAME] [--kill=N]
  */
 #include "app.h"
 #include "block_cache.h"
 #include "octree.h"
+
+#include <signal.h>
 
 #define TIME_STEP 0.01
 #define SOFTENING 0.02   /* a length: nearer bodies attract each other no more than from there */
@@ -34,14 +41,23 @@
 #define SAMPLING 31         /* every so many accesses the clock is read, which takes time as well */
 
 typedef struct {
-    long bodies, steps, seed, theta_percent, cache_memory, cache_block, check;
-    const char *cache;
+    long bodies, steps, seed, theta_percent, cache_memory, cache_block, check, kill;
+    const char *cache, *checkpoint;
 } options_t;
+
+/* The bodies of a process after a step.  There are two of them in its file, for even and for odd
+ * steps: while one is written, the other one is good. */
+typedef struct {
+    uint64_t step; /* 0: none */
+    uint64_t processes, all, count;
+    body_t bodies[];
+} checkpoint_t;
 
 typedef struct {
     uint64_t gets, bytes, block_hits;
     uint64_t cells;    /* in the tree of the last step */
     uint64_t checksum; /* over all bits of all positions */
+    uint64_t resumed;  /* steps that an earlier job has done */
     double force_seconds, communication_seconds;
 } result_t;
 
@@ -56,6 +72,8 @@ typedef struct {
     block_cache_t *cache; /* NULL: none */
     char *buffer;         /* where a get without it goes */
     uint64_t accesses;    /* to other processes' memory */
+    MPI_Win saved;        /* over checkpoints; MPI_WIN_NULL: none */
+    char *checkpoints;
     result_t result;
 } simulation_t;
 
@@ -364,6 +382,76 @@ static void make_bodies(simulation_t *sim)
     }
 }
 
+/* One of the two. */
+static checkpoint_t *checkpoint_of(const simulation_t *sim, uint64_t step)
+{
+    size_t bytes = sizeof(checkpoint_t) + (size_t) sim->options->bodies * sizeof(body_t);
+
+    return (checkpoint_t *) (sim->checkpoints + step % 2 * bytes);
+}
+
+static void open_checkpoints(simulation_t *sim)
+{
+    size_t bytes = sizeof(checkpoint_t) + (size_t) sim->options->bodies * sizeof(body_t);
+    char name[4096];
+    MPI_Info info;
+
+    snprintf(name, sizeof(name), "%s.%d", sim->options->checkpoint, sim->rank);
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "alloc_type", "storage");
+    MPI_Info_set(info, "storage_alloc_filename", name);
+    MPI_Info_set(info, "ompi_osc_cached_mode", "off");
+    MPI_Win_allocate((MPI_Aint) (2 * bytes), 1, info, sim->comm, &sim->checkpoints, &sim->saved);
+    MPI_Info_free(&info);
+    MPI_Win_set_name(sim->saved, "checkpoint");
+    MPI_Win_lock_all(MPI_MODE_NOCHECK, sim->saved);
+}
+
+/* The newest step that all processes have; its bodies, or none. */
+static uint64_t restore(simulation_t *sim)
+{
+    uint64_t newest = 0;
+
+    for (uint64_t i = 0; i < 2; ++i) {
+        const checkpoint_t *c = checkpoint_of(sim, i);
+
+        if (0 < c->step
+            && (c->processes != (uint64_t) sim->size
+                || c->all != (uint64_t) sim->options->bodies)) {
+            app_die("--checkpoint is of another number of processes or bodies", NULL);
+        }
+        newest = (newest < c->step) ? c->step : newest;
+    }
+    MPI_Allreduce(MPI_IN_PLACE, &newest, 1, MPI_UINT64_T, MPI_MIN, sim->comm);
+    if (0 < newest) {
+        const checkpoint_t *c = checkpoint_of(sim, newest);
+
+        if (newest != c->step) {
+            app_die("the files of --checkpoint are of different jobs", NULL);
+        }
+        sim->count = (int64_t) c->count;
+        sim->bodies = app_allocate((size_t) sim->count * sizeof(body_t));
+        memcpy(sim->bodies, c->bodies, (size_t) sim->count * sizeof(body_t));
+    }
+    return newest;
+}
+
+/* Each part is on the device before the next one is begun. */
+static void save(simulation_t *sim, uint64_t step)
+{
+    checkpoint_t *c = checkpoint_of(sim, step);
+
+    c->step = 0;
+    MPI_Win_sync(sim->saved);
+    c->processes = (uint64_t) sim->size;
+    c->all = (uint64_t) sim->options->bodies;
+    c->count = (uint64_t) sim->count;
+    memcpy(c->bodies, sim->bodies, (size_t) sim->count * sizeof(body_t));
+    MPI_Win_sync(sim->saved);
+    c->step = step;
+    MPI_Win_sync(sim->saved);
+}
+
 static void finish(simulation_t *sim)
 {
     const octree_t *tree = sim->tree;
@@ -392,6 +480,10 @@ static void finish(simulation_t *sim)
     }
     MPI_Win_unlock_all(sim->window);
     MPI_Win_free(&sim->window);
+    if (MPI_WIN_NULL != sim->saved) {
+        MPI_Win_unlock_all(sim->saved);
+        MPI_Win_free(&sim->saved);
+    }
     free(sim->tree);
     free(sim->bodies);
     free(sim->buffer);
@@ -401,25 +493,37 @@ static void finish(simulation_t *sim)
 static result_t simulate(const options_t *options, MPI_Comm comm)
 {
     const int longest = OCTREE_LEAF_BODIES * (int) sizeof(point_t);
-    simulation_t sim = {.options = options, .comm = comm};
+    simulation_t sim = {.options = options, .comm = comm, .saved = MPI_WIN_NULL};
     block_cache_t cache;
 
     MPI_Comm_rank(comm, &sim.rank);
     MPI_Comm_size(comm, &sim.size);
     make_window(&sim);
-    make_bodies(&sim);
+    if (NULL != options->checkpoint && MPI_COMM_SELF != comm) {
+        open_checkpoints(&sim);
+        sim.result.resumed = restore(&sim);
+    }
+    if (0 == sim.result.resumed) {
+        make_bodies(&sim);
+    }
     sim.buffer = app_allocate((size_t) longest);
     if (0 == strcmp(options->cache, "block")) {
         cache = block_cache_make(sim.window, sim.tree->room, sim.size, options->cache_memory,
                                  options->cache_block, longest);
         sim.cache = &cache;
     }
-    for (long step = 0; step < options->steps; ++step) {
+    for (long step = (long) sim.result.resumed; step < options->steps; ++step) {
         build_tree(&sim);
+        if (step + 1 == options->kill && sim.rank == sim.size - 1 && MPI_COMM_SELF != comm) {
+            raise(SIGKILL);
+        }
         double(*accelerations)[3] = find_forces(&sim);
         invalidate(&sim);
         move_bodies(&sim, accelerations);
         free(accelerations);
+        if (MPI_WIN_NULL != sim.saved) {
+            save(&sim, (uint64_t) step + 1);
+        }
     }
     finish(&sim);
     return sim.result;
@@ -434,13 +538,15 @@ static void read_options(int argc, char **argv, options_t *options)
                                     {"cache-memory", &options->cache_memory, 1, 1L << 40},
                                     {"cache-block", &options->cache_block, 1, 1 << 20},
                                     {"check", &options->check, 0, 0},
+                                    {"kill", &options->kill, 1, 1000000},
                                     {NULL, NULL, 0, 0}};
-    const app_text_t texts[] = {{"cache", &options->cache}, {NULL, NULL}};
+    const app_text_t texts[] = {
+        {"cache", &options->cache}, {"checkpoint", &options->checkpoint}, {NULL, NULL}};
 
     app_read_arguments(argc, argv, numbers, texts,
                        "barnes_hut [--bodies=N] [--steps=N] [--seed=N] [--theta-percent=N] "
                        "[--cache=none|block] [--cache-memory=BYTES] [--cache-block=BYTES] "
-                       "[--check]");
+                       "[--check] [--checkpoint=NAME] [--kill=N]");
     if (0 != strcmp(options->cache, "none") && 0 != strcmp(options->cache, "block")) {
         app_die("--cache is none or block", NULL);
     }
@@ -468,6 +574,9 @@ int main(int argc, char **argv)
     app_report_count("bodies", (uint64_t) options.bodies);
     app_report_count("processes", (uint64_t) app_size);
     app_report_count("steps", (uint64_t) options.steps);
+    if (NULL != options.checkpoint) {
+        app_report_count("resumed", mine.resumed);
+    }
     app_report_count("gets", app_sum(mine.gets));
     app_report_count("bytes", app_sum(mine.bytes));
     if (0 == strcmp(options.cache, "block")) {
