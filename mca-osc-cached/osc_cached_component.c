@@ -293,6 +293,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     osc_cached_config_t config;
     bool wraps, cached, traced;
     int64_t votes[OSC_CACHED_VOTES] = {0};
+    struct ompi_osc_cached_node_t *memory = NULL;
     ompi_osc_cached_disp_unit_t unit = 0, *units = NULL;
     uint64_t reach = 0;
     int ret;
@@ -316,12 +317,21 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
             return ret;
         }
     }
-    ret = inner->osc_select(win, base, size, disp_unit, comm, info, seen, model);
+    /* osc/sm has nothing for a helper to do: its processes reach each other's memory */
+    if (cached) {
+        ompi_osc_cached_helper_vote(comm, info, seen, votes);
+        (void) ompi_osc_cached_window_units(comm, disp_unit, size, &unit, &units, &reach, votes);
+        memory = ompi_osc_cached_helper_allocate(comm, size, votes, base);
+    }
+    ret = inner->osc_select(win, base, size, disp_unit, comm, info,
+                            (NULL == memory) ? seen : MPI_WIN_FLAVOR_CREATE, model);
     if (on_file) {
         ompi_osc_cached_storage_attach(win, ret);
     }
     if (OMPI_SUCCESS != ret) {
         ompi_osc_cached_conceal(win, NULL);
+        ompi_osc_cached_helper_release(memory);
+        free(units);
         return ret;
     }
     /* for the trace's name the rank must be known, which it is not in component_init */
@@ -329,13 +339,11 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     window = ompi_osc_cached_window_create(win, inner->osc_version.mca_component_name, traced,
                                            ompi_osc_cached_has_devices
                                                || 0 < ompi_osc_cached_numbers.verify);
-    /* nor has osc/sm anything for a helper to do: its processes reach each other's memory */
-    if (cached) {
-        ompi_osc_cached_helper_vote(window, comm, info, votes);
-        (void) ompi_osc_cached_window_units(comm, disp_unit, size, &unit, &units, &reach, votes);
-    }
     if (NULL == window) {
         /* rule A11: without memory the window works, just without us */
+        if (cached) {
+            ompi_osc_cached_helper_attach(NULL, memory, *base, size, comm, votes);
+        }
         ompi_osc_cached_conceal(win, NULL);
         free(units);
         return OMPI_SUCCESS;
@@ -343,11 +351,12 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     config = make_config(win);
     config.reach = reach;
     ompi_osc_cached_window_prepare(window, &config, &ompi_osc_cached_alloc, unit, units);
+    window->memory = memory;
     if (MPI_WIN_FLAVOR_CREATE != flavor && MPI_WIN_FLAVOR_DYNAMIC != flavor && 0 < size) {
         ompi_osc_cached_expose(win, *base, size); /* nobody had it before */
     }
     if (cached) {
-        ompi_osc_cached_helper_attach(window, *base, size, comm, votes);
+        ompi_osc_cached_helper_attach(window, memory, *base, size, comm, votes);
     }
     ompi_osc_cached_forward_install(window);
     if (MPI_WIN_FLAVOR_SHARED == flavor) {

@@ -23,6 +23,7 @@
 #include "ompi/constants.h"
 
 #include "osc_cached_forward.h"
+#include "helper/osc_cached_helper.h"
 #include "osc_cached_get.h"
 #include "osc_cached_info.h"
 #include "osc_cached_memory.h"
@@ -121,6 +122,8 @@ static int forward_free(ompi_win_t *win)
 {
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
     ompi_osc_base_module_t inner = window->inner;
+    struct ompi_osc_cached_node_t *memory = window->memory;
+    int ret;
 
     ompi_osc_cached_storage_count(win);
     if (ompi_osc_cached_params.stats) {
@@ -137,7 +140,9 @@ static int forward_free(ompi_win_t *win)
     }
     ompi_osc_cached_window_destroy(window);
     *win->w_osc_module = inner; /* now that no tool can find the window and install ours again */
-    return inner.osc_free(win);
+    ret = inner.osc_free(win);
+    ompi_osc_cached_helper_release(memory);
+    return ret;
 }
 
 /* communication */

@@ -72,6 +72,12 @@ static const mca_base_var_enum_value_t storage_syncs[] = {
     {.value = 0, .string = NULL},
 };
 
+static const mca_base_var_enum_value_t helper_places[] = {
+    {.value = OSC_CACHED_PER_PROCESS, .string = "process"},
+    {.value = OSC_CACHED_PER_NODE, .string = "node"},
+    {.value = 0, .string = NULL},
+};
+
 /* Numbers */
 
 bool ompi_osc_cached_read_number(const char *text, ompi_osc_cached_unit_t unit, double least,
@@ -152,7 +158,8 @@ static double number(const char *name, const char *text, const char *standard,
 int ompi_osc_cached_params_register(const mca_base_component_t *component, bool warns)
 {
     mca_base_var_enum_t *mode_enum = NULL, *scheme_enum = NULL, *passive_enum = NULL,
-                        *helper_enum = NULL, *transfers_enum = NULL, *sync_enum = NULL;
+                        *helper_enum = NULL, *transfers_enum = NULL, *sync_enum = NULL,
+                        *per_enum = NULL;
     const char *refused = NULL;
     int ret;
 
@@ -170,7 +177,9 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
                != mca_base_var_enum_create("osc_cached_helper_transfers", transfers,
                                            &transfers_enum)
         || OPAL_SUCCESS
-               != mca_base_var_enum_create("osc_cached_storage_sync", storage_syncs, &sync_enum)) {
+               != mca_base_var_enum_create("osc_cached_storage_sync", storage_syncs, &sync_enum)
+        || OPAL_SUCCESS
+               != mca_base_var_enum_create("osc_cached_helper_per", helper_places, &per_enum)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
 
@@ -182,6 +191,7 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
 #define TYPE_HELPER MCA_BASE_VAR_TYPE_INT
 #define TYPE_TRANSFERS MCA_BASE_VAR_TYPE_INT
 #define TYPE_SYNC MCA_BASE_VAR_TYPE_INT
+#define TYPE_PER MCA_BASE_VAR_TYPE_INT
 #define ENUM_STRING NULL
 #define ENUM_BOOL NULL
 #define ENUM_MODE mode_enum
@@ -190,6 +200,7 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
 #define ENUM_HELPER helper_enum
 #define ENUM_TRANSFERS transfers_enum
 #define ENUM_SYNC sync_enum
+#define ENUM_PER per_enum
 #define OSC_CACHED_PARAM(name, kind, def, level, scope, help)                                     \
     ompi_osc_cached_params.name = def;                                                            \
     ret = mca_base_component_var_register(component, #name, help, TYPE_##kind, ENUM_##kind, 0, 0, \
@@ -210,6 +221,7 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
     OBJ_RELEASE(helper_enum);
     OBJ_RELEASE(transfers_enum);
     OBJ_RELEASE(sync_enum);
+    OBJ_RELEASE(per_enum);
 
     if (NULL != refused) {
         /* Open MPI has named the value and the allowed ones; say what follows from it */

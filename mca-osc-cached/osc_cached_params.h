@@ -46,6 +46,12 @@ typedef enum {
     OSC_CACHED_TRANSFERS_INNER,
 } ompi_osc_cached_transfers_t;
 
+/** Who has one. */
+typedef enum {
+    OSC_CACHED_PER_PROCESS,
+    OSC_CACHED_PER_NODE,
+} ompi_osc_cached_per_t;
+
 /** Where its thread runs, beside the number of a processor. */
 enum { OSC_CACHED_CPU_AUTO = -1, OSC_CACHED_CPU_PROCESS = -2 };
 
@@ -66,6 +72,7 @@ typedef struct {
 #define OSC_CACHED_FIELD_HELPER int
 #define OSC_CACHED_FIELD_TRANSFERS int
 #define OSC_CACHED_FIELD_SYNC int
+#define OSC_CACHED_FIELD_PER int
 #define OSC_CACHED_PARAM(name, kind, def, level, scope, help) OSC_CACHED_FIELD_##kind name;
 #define OSC_CACHED_NUMBER(name, unit, def, least, most, level, scope, help) char *name;
 #include "osc_cached_params.def"

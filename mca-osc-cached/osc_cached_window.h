@@ -196,6 +196,7 @@ typedef struct ompi_osc_cached_window_t {
     struct ompi_osc_cached_shadow_t *shadows;  /**< see osc_cached_verify.c */
     struct ompi_osc_cached_rget_t *rgets;      /**< MPI_Rget on their way that fill entries */
     struct ompi_osc_cached_helper_t *helper;   /**< see helper/; NULL: it has none */
+    struct ompi_osc_cached_node_t *memory;     /**< see helper/; NULL: it is the inner component's */
     const _Atomic unsigned long *served;       /**< operations that our helper did for others */
     int number;                                /**< of the window in the trace */
     /** the inner module's functions as the inner component left them */
@@ -232,7 +233,7 @@ extern __opal_attribute_visibility__("hidden")
 ompi_osc_cached_window_t *ompi_osc_cached_window_create(ompi_win_t *win, const char *inner_name,
                                                         bool traced, bool inspected);
 /** Numbers of a process on which the helper of a new window depends (helper/). */
-enum { OSC_CACHED_VOTES = 4 };
+enum { OSC_CACHED_VOTES = 5 };
 
 /**
  * What the processes of a window agree on when it is made: its displacement units, how many bytes

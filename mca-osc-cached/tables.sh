@@ -49,6 +49,7 @@ table_parameters()
         HELPER) values=$(names helper_wishes) ;;
         TRANSFERS) values=$(names transfers) ;;
         SYNC) values=$(names storage_syncs) ;;
+        PER) values=$(names helper_places) ;;
         *) fail "$name is of a kind that this script does not know: $kind" ;;
         esac
         case $standard in

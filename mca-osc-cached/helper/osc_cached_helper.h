@@ -23,20 +23,35 @@ int ompi_osc_cached_helper_register(const mca_base_component_t *component);
 /**
  * What this process thinks of a helper for a new window.
  *
- * @param window      NULL: there is no memory for it
  * @param[out] votes  of which ompi_osc_cached_window_units finds the least
  */
-void ompi_osc_cached_helper_vote(const ompi_osc_cached_window_t *window, ompi_communicator_t *comm,
-                                 opal_info_t *info, int64_t votes[OSC_CACHED_VOTES]);
+void ompi_osc_cached_helper_vote(ompi_communicator_t *comm, opal_info_t *info, int flavor,
+                                 int64_t votes[OSC_CACHED_VOTES]);
+
+/**
+ * Allocate the memory of a window that has one helper per node.  Collective, unless the votes are
+ * against it.
+ *
+ * @param[out] base  of it
+ * @return NULL: it is the inner component's, on all processes
+ */
+struct ompi_osc_cached_node_t *
+ompi_osc_cached_helper_allocate(ompi_communicator_t *comm, size_t size,
+                                const int64_t votes[OSC_CACHED_VOTES], void **base);
+/** The window is free.  @param memory  NULL: there is none */
+void ompi_osc_cached_helper_release(struct ompi_osc_cached_node_t *memory);
 
 /**
  * Give a new window a helper, if that is wanted and possible on all its processes.  Collective,
  * unless the votes are against it.  To be called before ompi_osc_cached_forward_install.
  *
- * @param base   the memory of the window
- * @param votes  the least of all
+ * @param window  NULL: there is no memory for it
+ * @param memory  from ompi_osc_cached_helper_allocate
+ * @param base    the memory of the window
+ * @param votes   the least of all
  */
-void ompi_osc_cached_helper_attach(ompi_osc_cached_window_t *window, void *base, size_t size,
+void ompi_osc_cached_helper_attach(ompi_osc_cached_window_t *window,
+                                   struct ompi_osc_cached_node_t *memory, void *base, size_t size,
                                    ompi_communicator_t *comm,
                                    const int64_t votes[OSC_CACHED_VOTES]);
 

@@ -25,6 +25,7 @@
 
 #include "osc_cached_trace.h"
 #include "osc_cached_type.h"
+#include "core/osc_cached_execute.h"
 #include "osc_cached_helper_shape.h"
 #include "osc_cached_helper_window.h"
 
@@ -204,6 +205,7 @@ typedef struct {
     buffer_t target; /* its address is that of the window's first byte, 0 */
     const char *data;
     result_t *to;
+    const ompi_osc_cached_part_t *mapped; /* a put or a get that is a copy there, or NULL */
 } operation_t;
 
 /* One part that is one request for the client: at, count and layout are in the request. */
@@ -244,7 +246,19 @@ static int send_part(ompi_osc_cached_helper_target_t *target, const operation_t 
     return ret;
 }
 
-/* The same on our own memory. */
+/* A put or a get on memory that we map is a copy. */
+static int copy_part(const ompi_osc_cached_part_t *mapped, const osc_cached_request_t *request,
+                     const osc_cached_layout_t *layout, const void *data, void *result)
+{
+    osc_cached_refused_t why = osc_cached_execute_check(request, layout, mapped->size);
+
+    if (OSC_CACHED_REFUSED_NOT == why) {
+        osc_cached_execute(request, layout, mapped->base, data, result);
+    }
+    return ompi_osc_cached_helper_error(why);
+}
+
+/* The same on our own memory, or on memory that we map. */
 static int do_part(const operation_t *operation, osc_cached_request_t request,
                    const ompi_osc_cached_piece_t *piece, uint64_t before, uint64_t total)
 {
@@ -253,12 +267,15 @@ static int do_part(const operation_t *operation, osc_cached_request_t request,
     int ret = OMPI_SUCCESS;
 
     for (uint64_t done = 0; done < total && OMPI_SUCCESS == ret; done += request.length) {
+        const osc_cached_layout_t *layout = (NULL == piece) ? NULL : piece->layout;
+        const char *data = (NULL == operation->data) ? NULL : operation->data + before + done;
+        char *to = (NULL == operation->to) ? NULL : operation->to->bytes + before + done;
+
         request.offset = done;
         request.length = (uint32_t) (total - done < most ? total - done : most);
-        ret = ompi_osc_cached_helper_local(
-            &request, (NULL == piece) ? NULL : piece->layout,
-            (NULL == operation->data) ? NULL : operation->data + before + done,
-            (NULL == operation->to) ? NULL : operation->to->bytes + before + done);
+        ret = (NULL == operation->mapped)
+                  ? ompi_osc_cached_helper_local(&request, layout, data, to)
+                  : copy_part(operation->mapped, &request, layout, data, to);
     }
     return ret;
 }
@@ -268,7 +285,7 @@ static int do_or_send(const ompi_osc_cached_helper_t *helper,
                       osc_cached_request_t request, const ompi_osc_cached_piece_t *piece,
                       uint64_t before, uint64_t total)
 {
-    return (helper->rank == target->rank)
+    return (target->ours || NULL != operation->mapped)
                ? do_part(operation, request, piece, before, total)
                : send_part(target, operation, request, piece, before, total);
 }
@@ -323,7 +340,7 @@ static ompi_osc_cached_disp_unit_t unit_of(const ompi_osc_cached_helper_t *helpe
 }
 
 /* The trace names the route of each operation. */
-static void trace(const ompi_osc_cached_helper_t *helper, osc_cached_way_t way, unsigned kind,
+static void trace(const ompi_osc_cached_helper_t *helper, const char *route, unsigned kind,
                   int rank, ptrdiff_t disp, uint64_t bytes)
 {
     static const char *const names[] = {[OSC_CACHED_WIRE_GET] = "get",
@@ -334,8 +351,7 @@ static void trace(const ompi_osc_cached_helper_t *helper, osc_cached_way_t way, 
     const ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(helper->win);
 
     if (OPAL_UNLIKELY(window->traced)) {
-        ompi_osc_cached_trace_route(window, OSC_CACHED_ROUTE_HELPER == way ? "helper" : "inner",
-                                    names[kind], rank,
+        ompi_osc_cached_trace_route(window, route, names[kind], rank,
                                     (uint64_t) disp * (uint64_t) unit_of(helper, rank), bytes);
     }
 }
@@ -362,7 +378,8 @@ static int operate(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_targ
     uint64_t at = (uint64_t) disp * (uint64_t) unit_of(helper, target->rank);
     char *packed = NULL;
 
-    trace(helper, OSC_CACHED_ROUTE_HELPER, operation->request.kind, target->rank, disp, total);
+    trace(helper, (NULL == operation->mapped) ? "helper" : "copy", operation->request.kind,
+          target->rank, disp, total);
     if (NULL != request) {
         *request = &ompi_request_empty;
     }
@@ -373,7 +390,7 @@ static int operate(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_targ
         return MPI_ERR_OP;
     }
     operation->request.operation = (uint8_t) number;
-    operation->request.window = helper->id;
+    operation->request.window = ompi_osc_cached_helper_id(helper, target->rank);
     if (ompi_datatype_is_predefined(operation->target.type) && is_one_run(&operation->target)) {
         element = ompi_osc_cached_shape_element(operation->target.type);
     } else {
@@ -412,7 +429,12 @@ static int operate(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_targ
             goto drop_request;
         }
     }
-    count(helper->win, total);
+    if (NULL == operation->mapped) {
+        count(helper->win, total);
+    } else {
+        ompi_osc_cached_count(ompi_osc_cached_window_of(helper->win),
+                              OSC_CACHED_STAT_helper_copies);
+    }
     ret = transfer(helper, target, operation, is_one_run(&operation->target) ? NULL : shape, at);
     if (NULL != operation->to) {
         release(operation->to);
@@ -520,6 +542,13 @@ static int move_inside(ompi_osc_cached_helper_t *helper, bool puts, void *origin
     return ret;
 }
 
+/* Are there targets whose memory we map? */
+static bool can_copy(const ompi_osc_cached_helper_t *helper)
+{
+    return NULL != helper->node
+           && OSC_CACHED_TRANSFERS_COST == ompi_osc_cached_params.helper_transfers;
+}
+
 /* A put or a get, or its R-form, by the way that is chosen. */
 static int move(osc_cached_wire_kind_t kind, void *origin_addr,
                 ompi_osc_cached_count_t origin_count, struct ompi_datatype_t *origin_dt, int target,
@@ -533,18 +562,30 @@ static int move(osc_cached_wire_kind_t kind, void *origin_addr,
     operation_t operation = {.request = {.kind = kind}, .target = {NULL, target_count, target_dt}};
     uint64_t blocks = 0;
     osc_cached_way_t way;
-    int ret = choose_way(helper, target, &operation.target, NULL != request, &to, &blocks, &way);
+    int ret = OMPI_SUCCESS;
 
+    *(puts ? &operation.origin : &operation.result) = origin;
+    if (can_copy(helper)) {
+        ret = ompi_osc_cached_helper_access(helper, target, &to);
+        if (NULL != to && (NULL == request || is_passive(helper, to))) {
+            operation.mapped = to->mapped;
+        }
+        if (OMPI_SUCCESS != ret || NULL != operation.mapped) {
+            return (OMPI_SUCCESS != ret)
+                       ? ret
+                       : operate(helper, to, &operation, target_disp,
+                                 puts ? OSC_CACHED_REPLACE : OSC_CACHED_NO_OP, request);
+        }
+    }
+    ret = choose_way(helper, target, &operation.target, NULL != request, &to, &blocks, &way);
     if (OMPI_SUCCESS != ret) {
         return ret;
     }
     if (OSC_CACHED_ROUTE_HELPER == way) {
-        *(puts ? &operation.origin : &operation.result) = origin;
         ret = operate(helper, to, &operation, target_disp,
                       puts ? OSC_CACHED_REPLACE : OSC_CACHED_NO_OP, request);
     } else {
-        trace(helper, OSC_CACHED_ROUTE_INNER, kind, target, target_disp,
-              bytes_of(&operation.target));
+        trace(helper, "inner", kind, target, target_disp, bytes_of(&operation.target));
         ret = move_inside(helper, puts, origin_addr, origin_count, origin_dt, target, target_disp,
                           target_count, target_dt, win, request);
     }
@@ -704,7 +745,7 @@ static int compare_and_swap(const void *origin_addr, const void *compare_addr, v
     }
     memcpy(both, origin_addr, bytes);
     memcpy(both + bytes, compare_addr, bytes);
-    operation.request.window = helper->id;
+    operation.request.window = ompi_osc_cached_helper_id(helper, target);
     operation.request.element = elements[bytes];
     operation.request.at = (uint64_t) target_disp * (uint64_t) unit_of(helper, target);
     operation.request.count = bytes;
@@ -714,7 +755,7 @@ static int compare_and_swap(const void *origin_addr, const void *compare_addr, v
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     count(win, bytes);
-    trace(helper, OSC_CACHED_ROUTE_HELPER, OSC_CACHED_WIRE_CAS, target, target_disp, bytes);
+    trace(helper, "helper", OSC_CACHED_WIRE_CAS, target, target_disp, bytes);
     ret = do_or_send(helper, to, &operation, operation.request, NULL, 0, bytes);
     release(operation.to);
     return ret;

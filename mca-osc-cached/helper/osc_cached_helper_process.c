@@ -32,8 +32,8 @@ enum {
 };
 
 static struct {
-    osc_cached_ucx_t *ucx; /* NULL: it does not run */
-    osc_cached_server_t *server;
+    osc_cached_ucx_t *ucx;       /* NULL: it does not run */
+    osc_cached_server_t *server; /* NULL: it has no thread */
     osc_cached_client_t client;
     osc_cached_map_t addresses; /* by name */
     pthread_mutex_t lock;       /* of the client, when threaded */
@@ -179,7 +179,8 @@ static int make_server(void)
     return osc_cached_server_create(&config, &helper.server);
 }
 
-const char *ompi_osc_cached_helper_start(void)
+/* As an origin. */
+static const char *start_asking(void)
 {
     osc_cached_ucx_handlers_t handlers = {
         .request = on_request, .sent = on_sent, .idle = on_idle, .reply = on_reply};
@@ -189,24 +190,45 @@ const char *ompi_osc_cached_helper_start(void)
                                          .send = send_request};
     const char *why = NULL;
 
+    helper.threaded = ompi_mpi_thread_multiple || opal_using_threads();
+    ompi_osc_cached_helper_look_around();
+    osc_cached_client_init(&helper.client, &config);
+    osc_cached_map_init(&helper.addresses, &osc_cached_alloc_default);
+    helper.ucx = osc_cached_ucx_start(&handlers, &why);
+    if (NULL == helper.ucx) {
+        osc_cached_client_fini(&helper.client);
+        return why;
+    }
+    (void) opal_progress_register(progress);
+    return NULL;
+}
+
+/* And as a target. */
+static const char *start_serving(void)
+{
+    const char *why = NULL;
+
+    if (OSC_CACHED_OK != make_server()) {
+        return "there is no memory, or osc_cached_helper_memory is too small";
+    }
+    if (!osc_cached_ucx_serve(helper.ucx, &why)) {
+        osc_cached_server_destroy(helper.server);
+        helper.server = NULL;
+        return why;
+    }
+    return NULL;
+}
+
+const char *ompi_osc_cached_helper_start(bool serves)
+{
+    const char *why = NULL;
+
     (void) pthread_mutex_lock(&starting);
     if (NULL == helper.ucx) {
-        helper.threaded = ompi_mpi_thread_multiple || opal_using_threads();
-        ompi_osc_cached_helper_look_around();
-        if (OSC_CACHED_OK != make_server()) {
-            why = "there is no memory, or osc_cached_helper_memory is too small";
-        } else {
-            osc_cached_client_init(&helper.client, &config);
-            osc_cached_map_init(&helper.addresses, &osc_cached_alloc_default);
-            helper.ucx = osc_cached_ucx_start(&handlers, &why);
-            if (NULL == helper.ucx) {
-                osc_cached_client_fini(&helper.client);
-                osc_cached_server_destroy(helper.server);
-            } else {
-                why = NULL;
-                (void) opal_progress_register(progress);
-            }
-        }
+        why = start_asking();
+    }
+    if (NULL == why && serves && NULL == helper.server) {
+        why = start_serving();
     }
     (void) pthread_mutex_unlock(&starting);
     return why;
@@ -222,6 +244,16 @@ bool ompi_osc_cached_helper_is_running(void)
     return running;
 }
 
+bool ompi_osc_cached_helper_serves(void)
+{
+    bool serves;
+
+    (void) pthread_mutex_lock(&starting);
+    serves = NULL != helper.server;
+    (void) pthread_mutex_unlock(&starting);
+    return serves;
+}
+
 void ompi_osc_cached_helper_settle(const char *const *processors, unsigned count, unsigned me)
 {
     osc_cached_ucx_lock(helper.ucx);
@@ -232,9 +264,12 @@ void ompi_osc_cached_helper_settle(const char *const *processors, unsigned count
     osc_cached_ucx_unlock(helper.ucx, false);
 }
 
-pthread_t ompi_osc_cached_helper_thread(void)
+void ompi_osc_cached_helper_runs_on(char *list, size_t bytes)
 {
-    return osc_cached_ucx_thread(helper.ucx);
+    *list = '\0';
+    if (ompi_osc_cached_helper_serves()) {
+        ompi_osc_cached_helper_where(osc_cached_ucx_thread(helper.ucx), list, bytes);
+    }
 }
 
 void ompi_osc_cached_helper_stop(void)
@@ -247,6 +282,7 @@ void ompi_osc_cached_helper_stop(void)
     helper.ucx = NULL;
     osc_cached_client_fini(&helper.client);
     osc_cached_server_destroy(helper.server);
+    helper.server = NULL;
     for (uint32_t i = 0; i < helper.addresses.cells; ++i) {
         free(helper.addresses.cell[i].value);
     }
@@ -261,13 +297,15 @@ void ompi_osc_cached_helper_counts(unsigned long *counts)
     uint64_t used = 0, moves = 0;
 
     (void) pthread_mutex_lock(&starting);
-    if (NULL != helper.ucx) {
+    if (NULL != helper.server) {
         osc_cached_ucx_lock(helper.ucx);
         server = *osc_cached_server_counts(helper.server);
         used = osc_cached_server_used(helper.server);
         thread = osc_cached_ucx_counts(helper.ucx);
         moves = helper.move.moves;
         osc_cached_ucx_unlock(helper.ucx, false);
+    }
+    if (NULL != helper.ucx) {
         lock();
         client = helper.client.counts;
         unlock();

@@ -14,7 +14,6 @@
 
 #include "ompi_config.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -25,9 +24,16 @@
 
 BEGIN_C_DECLS
 
-/** Start it, if it does not run yet.  @return NULL, or why it cannot run, in words */
-const char *ompi_osc_cached_helper_start(void);
+/**
+ * Start it, if it does not run yet.
+ *
+ * @param serves  with a thread; else this process only sends requests to the helpers of others
+ * @return NULL, or why it cannot run, in words
+ */
+const char *ompi_osc_cached_helper_start(bool serves);
 bool ompi_osc_cached_helper_is_running(void);
+/** Does it run, with a thread? */
+bool ompi_osc_cached_helper_serves(void);
 void ompi_osc_cached_helper_stop(void);
 
 /** Counters of the helper of this process (osc_cached_helper_stats.def), in the order of that file:
@@ -38,8 +44,8 @@ void ompi_osc_cached_helper_print(void);
 
 /** Place the thread; see ompi_osc_cached_helper_place. */
 void ompi_osc_cached_helper_settle(const char *const *processors, unsigned count, unsigned me);
-/** The thread's; it runs. */
-pthread_t ompi_osc_cached_helper_thread(void);
+/** The processors that the thread may use, as a list; "": not known, or there is none. */
+void ompi_osc_cached_helper_runs_on(char *list, size_t bytes);
 
 /** Name of a process, the same for all. */
 static inline uint64_t ompi_osc_cached_helper_name(ompi_group_t *group, int rank)
@@ -49,7 +55,8 @@ static inline uint64_t ompi_osc_cached_helper_name(ompi_group_t *group, int rank
     return (uint64_t) name.jobid << 32 | name.vpid;
 }
 
-/** Where processes are: each must have been told of before it is reached. */
+/** Where processes are: each must have been told of before it is reached.  Without a thread there
+ * is no address, of 0 bytes. */
 const void *ompi_osc_cached_helper_address(size_t *bytes);
 bool ompi_osc_cached_helper_knows(uint64_t name);
 /** @return whether there is memory */

@@ -13,7 +13,6 @@
 #include "ompi/constants.h"
 
 #include "osc_cached_helper.h"
-#include "osc_cached_helper_place.h"
 #include "osc_cached_helper_process.h"
 
 enum {
@@ -63,10 +62,13 @@ void ompi_osc_cached_helper_print(void)
     int used, column = 0;
 
     ompi_osc_cached_helper_counts(counts);
-    ompi_osc_cached_helper_where(ompi_osc_cached_helper_thread(), where, sizeof(where));
+    ompi_osc_cached_helper_runs_on(where, sizeof(where));
     used = snprintf(text, sizeof(text), "osc/cached: helper of rank %d%s%s",
                     (int) opal_proc_local_get()->proc_name.vpid,
-                    ('\0' == *where) ? "" : " on processor ", where);
+                    !ompi_osc_cached_helper_serves() ? " is that of its node"
+                    : ('\0' == *where)               ? ""
+                                                     : " on processor ",
+                    where);
     for (int i = 0; i < STATS && used < (int) sizeof(text); ++i) {
         if (0 < counts[i]) {
             used += snprintf(text + used, sizeof(text) - used, "%s%-26s %14lu",

@@ -26,6 +26,13 @@ osc_cached_ucx_t *osc_cached_ucx_start(const osc_cached_ucx_handlers_t *handlers
 
 /* The rest is never called. */
 
+bool osc_cached_ucx_serve(osc_cached_ucx_t *ucx, const char **why)
+{
+    (void) ucx;
+    (void) why;
+    return false;
+}
+
 void osc_cached_ucx_stop(osc_cached_ucx_t *ucx)
 {
     (void) ucx;
@@ -144,6 +151,9 @@ static struct {
 
 enum { REQUEST_ID = 1, REPLY_ID = 2 }; /* active messages */
 
+static const char no_worker[] =
+    "UCX has no worker that wakes a thread (are there file descriptors left?)";
+
 /* A message on its way. */
 typedef struct message {
     osc_cached_ucx_t *ucx;
@@ -166,7 +176,7 @@ typedef struct endpoint {
 struct osc_cached_ucx {
     osc_cached_ucx_handlers_t handlers;
     ucp_context_h context;
-    ucp_worker_h serving; /* the thread's */
+    ucp_worker_h serving; /* the thread's; NULL: there is none */
     ucp_worker_h asking;  /* the origin's side */
     ucp_address_t *address;
     size_t address_bytes;
@@ -326,7 +336,8 @@ osc_cached_ucx_counts_t osc_cached_ucx_counts(const osc_cached_ucx_t *ucx)
     clockid_t clock;
     struct timespec time;
 
-    if (0 == pthread_getcpuclockid(ucx->thread, &clock) && 0 == clock_gettime(clock, &time)) {
+    if (NULL != ucx->serving && 0 == pthread_getcpuclockid(ucx->thread, &clock)
+        && 0 == clock_gettime(clock, &time)) {
         counts.cpu_ns = (uint64_t) time.tv_sec * 1000000000 + (uint64_t) time.tv_nsec;
     }
     return counts;
@@ -425,7 +436,7 @@ static bool make_worker(osc_cached_ucx_t *ucx, unsigned id, ucp_am_recv_callback
            && UCS_OK == ucp.worker_set_am_recv_handler(*worker, &receives);
 }
 
-static bool make_workers(osc_cached_ucx_t *ucx, const char **why)
+static bool make_asking(osc_cached_ucx_t *ucx, const char **why)
 {
     ucp_params_t params = {.field_mask =
                                UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED,
@@ -447,9 +458,14 @@ static bool make_workers(osc_cached_ucx_t *ucx, const char **why)
         ucx->context = NULL;
         return false;
     }
-    *why = "UCX has no worker that wakes a thread (are there file descriptors left?)";
+    *why = no_worker;
+    return make_worker(ucx, REPLY_ID, on_reply, &ucx->asking);
+}
+
+static bool make_serving(osc_cached_ucx_t *ucx, const char **why)
+{
+    *why = no_worker;
     return make_worker(ucx, REQUEST_ID, on_request, &ucx->serving)
-           && make_worker(ucx, REPLY_ID, on_reply, &ucx->asking)
            && UCS_OK == ucp.worker_get_efd(ucx->serving, &ucx->event_fd)
            && UCS_OK == ucp.worker_get_address(ucx->serving, &ucx->address, &ucx->address_bytes);
 }
@@ -490,6 +506,25 @@ static void close_endpoint(ucp_worker_h worker, ucp_ep_h ep)
     }
 }
 
+/* Give back what the thread had; it has ended. */
+static void stop_serving(osc_cached_ucx_t *ucx)
+{
+    if (NULL != ucx->address) {
+        ucp.worker_release_address(ucx->serving, ucx->address);
+        ucx->address = NULL;
+        ucx->address_bytes = 0;
+    }
+    if (NULL != ucx->serving) {
+        ucp.worker_destroy(ucx->serving);
+        ucx->serving = NULL;
+    }
+    if (0 <= ucx->pipe[0]) {
+        (void) close(ucx->pipe[0]);
+        (void) close(ucx->pipe[1]);
+        ucx->pipe[0] = -1;
+    }
+}
+
 /* Give back what there is. */
 static void take_down(osc_cached_ucx_t *ucx)
 {
@@ -500,22 +535,13 @@ static void take_down(osc_cached_ucx_t *ucx)
         close_endpoint(ucx->asking, endpoint->ep);
         free(endpoint);
     }
-    osc_cached_map_fini(&ucx->origins);
-    if (NULL != ucx->address) {
-        ucp.worker_release_address(ucx->serving, ucx->address);
-    }
     if (NULL != ucx->asking) {
         ucp.worker_destroy(ucx->asking);
     }
-    if (NULL != ucx->serving) {
-        ucp.worker_destroy(ucx->serving);
-    }
+    stop_serving(ucx);
+    osc_cached_map_fini(&ucx->origins);
     if (NULL != ucx->context) {
         ucp.cleanup(ucx->context);
-    }
-    if (0 <= ucx->pipe[0]) {
-        (void) close(ucx->pipe[0]);
-        (void) close(ucx->pipe[1]);
     }
     (void) pthread_mutex_destroy(&ucx->lock);
     free(ucx);
@@ -537,18 +563,32 @@ osc_cached_ucx_t *osc_cached_ucx_start(const osc_cached_ucx_handlers_t *handlers
     ucx->pipe[0] = -1;
     (void) pthread_mutex_init(&ucx->lock, NULL);
     osc_cached_map_init(&ucx->origins, &osc_cached_alloc_default);
-    if (!make_workers(ucx, why) || !start_thread(ucx, why)) {
+    if (!make_asking(ucx, why)) {
         take_down(ucx);
         return NULL;
     }
     return ucx;
 }
 
+bool osc_cached_ucx_serve(osc_cached_ucx_t *ucx, const char **why)
+{
+    if (NULL != ucx->serving) {
+        return true;
+    }
+    if (!make_serving(ucx, why) || !start_thread(ucx, why)) {
+        stop_serving(ucx);
+        return false;
+    }
+    return true;
+}
+
 void osc_cached_ucx_stop(osc_cached_ucx_t *ucx)
 {
-    atomic_store_explicit(&ucx->stops, true, memory_order_release);
-    wake(ucx);
-    (void) pthread_join(ucx->thread, NULL);
+    if (NULL != ucx->serving) {
+        atomic_store_explicit(&ucx->stops, true, memory_order_release);
+        wake(ucx);
+        (void) pthread_join(ucx->thread, NULL);
+    }
     take_down(ucx);
 }
 

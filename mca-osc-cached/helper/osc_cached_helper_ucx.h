@@ -44,17 +44,20 @@ typedef struct {
 } osc_cached_ucx_handlers_t;
 
 /**
- * Load UCX, make context and workers, start the thread.
+ * Load UCX, make context and the worker of the origin's side.
  *
  * @param[out] why  what failed, in words
  * @return NULL: it could not be started
  */
 osc_cached_ucx_t *osc_cached_ucx_start(const osc_cached_ucx_handlers_t *handlers, const char **why);
 
+/** Make the thread's worker and start the thread, if it does not run yet. */
+bool osc_cached_ucx_serve(osc_cached_ucx_t *ucx, const char **why);
+
 /** Stop the thread and give everything back.  Nobody sends to us any more. */
 void osc_cached_ucx_stop(osc_cached_ucx_t *ucx);
 
-/** Address of the thread's worker. */
+/** Address of the thread's worker; without one, no bytes. */
 const void *osc_cached_ucx_address(const osc_cached_ucx_t *ucx, size_t *bytes);
 
 pthread_t osc_cached_ucx_thread(const osc_cached_ucx_t *ucx);

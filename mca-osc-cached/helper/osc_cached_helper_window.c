@@ -53,6 +53,23 @@ static void unlock_targets(ompi_osc_cached_helper_t *helper)
     }
 }
 
+/* The rank whose process has the helper that serves a rank. */
+static int helper_of(const ompi_osc_cached_node_t *node, int rank)
+{
+    return (NULL == node) ? rank : node->helpers[rank];
+}
+
+/* @return NULL: we do not map its memory */
+static const ompi_osc_cached_part_t *find_part(const ompi_osc_cached_node_t *node, int rank)
+{
+    for (int i = 0; NULL != node && i < node->parts; ++i) {
+        if (rank == node->part[i].rank) {
+            return &node->part[i];
+        }
+    }
+    return NULL;
+}
+
 ompi_osc_cached_helper_target_t *ompi_osc_cached_helper_target(ompi_osc_cached_helper_t *helper,
                                                                int rank)
 {
@@ -66,8 +83,10 @@ ompi_osc_cached_helper_target_t *ompi_osc_cached_helper_target(ompi_osc_cached_h
             target->rank = rank;
             target->presence.state =
                 helper->one_sided ? OSC_CACHED_PRESENCE_DIRECT : OSC_CACHED_PRESENCE_UNKNOWN;
+            target->mapped = find_part(helper->node, rank);
+            target->ours = helper->rank == rank && rank == helper_of(helper->node, rank);
             target->remote = ompi_osc_cached_helper_reach(
-                ompi_osc_cached_helper_name(helper->win->w_group, rank));
+                ompi_osc_cached_helper_name(helper->win->w_group, helper_of(helper->node, rank)));
             if (NULL == target->remote
                 || OSC_CACHED_OK
                        != osc_cached_map_add(&helper->targets, (uint64_t) rank, 0, target)) {
@@ -97,7 +116,8 @@ static ompi_osc_cached_helper_target_t *next_target(ompi_osc_cached_helper_t *he
 static int hold(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_target_t *target,
                 bool exclusive)
 {
-    int ret = ompi_osc_cached_helper_lock(target->remote, helper->id, exclusive);
+    int ret = ompi_osc_cached_helper_lock(
+        target->remote, ompi_osc_cached_helper_id(helper, target->rank), exclusive);
 
     if (OMPI_SUCCESS == ret) {
         target->held = true;
@@ -112,7 +132,8 @@ static int let_go(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_targe
         return OMPI_SUCCESS;
     }
     target->held = false;
-    return ompi_osc_cached_helper_unlock(target->remote, helper->id);
+    return ompi_osc_cached_helper_unlock(target->remote,
+                                         ompi_osc_cached_helper_id(helper, target->rank));
 }
 
 /* In an epoch of MPI_Win_lock_all a target is locked when it is first used; targets are locked. */
@@ -659,6 +680,36 @@ static void destroy(ompi_osc_cached_helper_t *helper)
     free(helper);
 }
 
+/* What our helper serves: our own memory, that of all processes of the node, or none. */
+static bool open_all(ompi_osc_cached_helper_t *helper, void *base, size_t size)
+{
+    const ompi_osc_cached_node_t *node = helper->node;
+    int last = (NULL == node) ? 1 : (helper->rank == node->helpers[helper->rank]) ? node->parts : 0;
+    bool good = true;
+
+    for (helper->opened = 0; helper->opened < last && good; helper->opened += good) {
+        ompi_osc_cached_part_t part = {.rank = helper->rank, .base = base, .size = size};
+
+        if (NULL != node) {
+            part = node->part[helper->opened];
+        }
+        good = OMPI_SUCCESS
+               == ompi_osc_cached_helper_open(ompi_osc_cached_helper_id(helper, part.rank),
+                                              part.base, part.size, &helper->served);
+    }
+    return good;
+}
+
+static void close_all(ompi_osc_cached_helper_t *helper)
+{
+    while (0 < helper->opened) {
+        --helper->opened;
+        ompi_osc_cached_helper_close(ompi_osc_cached_helper_id(
+            helper,
+            (NULL == helper->node) ? helper->rank : helper->node->part[helper->opened].rank));
+    }
+}
+
 static int helper_free(ompi_win_t *win)
 {
     ompi_osc_cached_helper_t **link, *helper;
@@ -675,7 +726,7 @@ static int helper_free(ompi_win_t *win)
     /* All processes wait for each other in there, and each has nothing on its way to another one
      * when it comes: then nobody needs our memory, and no lock of the window. */
     ret = win->w_osc_module->osc_free(win);
-    ompi_osc_cached_helper_close(helper->id);
+    close_all(helper);
     destroy(helper);
     return first_error(ret, flushed);
 }
@@ -749,8 +800,8 @@ static void find_place(ompi_communicator_t *comm, const char *told, size_t bytes
     free(processors);
 }
 
-/* Tell all processes where all are: on which processors, and at which address; false: they have not
- * met, and all know that.
+/* Tell all processes where all are: on which processors, and at which address, if they have a
+ * helper; false: they have not met, and all know that.
  *
  * @param[out] learnt  this process knows all others */
 static bool exchange_addresses(ompi_communicator_t *comm, bool *learnt)
@@ -759,7 +810,7 @@ static bool exchange_addresses(ompi_communicator_t *comm, bool *learnt)
     const void *address = ompi_osc_cached_helper_address(&bytes);
     const char *processors = ompi_osc_cached_helper_processors();
     size_t before = strlen(processors) + 1;
-    int size = ompi_comm_size(comm), most = (int) (before + bytes);
+    int size = ompi_comm_size(comm), most = (int) (before + 1 + bytes);
     bool good = OMPI_SUCCESS == agree(comm, &most, 1, MPI_MAX);
     char *all = good ? calloc((size_t) size + 1, (size_t) most) : NULL;
     int ready = NULL != all;
@@ -770,7 +821,10 @@ static bool exchange_addresses(ompi_communicator_t *comm, bool *learnt)
         return false;
     }
     memcpy(all + (size_t) size * (size_t) most, processors, before);
-    memcpy(all + (size_t) size * (size_t) most + before, address, bytes);
+    if (0 < bytes) {
+        all[(size_t) size * (size_t) most + before] = 1;
+        memcpy(all + (size_t) size * (size_t) most + before + 1, address, bytes);
+    }
     good =
         OMPI_SUCCESS
         == comm->c_coll->coll_allgather(all + (size_t) size * (size_t) most, most, MPI_BYTE, all,
@@ -780,20 +834,24 @@ static bool exchange_addresses(ompi_communicator_t *comm, bool *learnt)
         const char *told = all + (size_t) i * (size_t) most;
 
         before = strlen(told) + 1;
-        *learnt = ompi_osc_cached_helper_learn(ompi_osc_cached_helper_name(comm->c_local_group, i),
-                                               told + before, (size_t) most - before);
+        if (1 == told[before]) {
+            *learnt =
+                ompi_osc_cached_helper_learn(ompi_osc_cached_helper_name(comm->c_local_group, i),
+                                             told + before + 1, (size_t) most - before - 1);
+        }
     }
-    if (*learnt) {
+    if (*learnt && 0 < bytes) {
         find_place(comm, all, (size_t) most);
     }
     free(all);
     return good;
 }
 
-static bool knows_all(ompi_communicator_t *comm)
+static bool knows_all(ompi_communicator_t *comm, const ompi_osc_cached_node_t *node)
 {
     for (int i = 0; i < ompi_comm_size(comm); ++i) {
-        if (!ompi_osc_cached_helper_knows(ompi_osc_cached_helper_name(comm->c_local_group, i))) {
+        if (!ompi_osc_cached_helper_knows(
+                ompi_osc_cached_helper_name(comm->c_local_group, helper_of(node, i)))) {
             return false;
         }
     }
@@ -872,28 +930,65 @@ enum {
     USELESS, /* there is no other node, or a network that needs no helper; who is alone on its node
                 knows it */
     NUMBER,  /* of the window, given by the first process */
+    NODE,    /* one helper per node */
 };
 
-void ompi_osc_cached_helper_vote(const ompi_osc_cached_window_t *window, ompi_communicator_t *comm,
-                                 opal_info_t *info, int64_t votes[OSC_CACHED_VOTES])
+void ompi_osc_cached_helper_vote(ompi_communicator_t *comm, opal_info_t *info, int flavor,
+                                 int64_t votes[OSC_CACHED_VOTES])
 {
     int rank = ompi_comm_rank(comm);
 
-    votes[WISH] = (NULL == window || is_cut_off) ? OSC_CACHED_HELPER_OFF : wish_of(info);
-    votes[RUNS] = OSC_CACHED_HELPER_OFF != votes[WISH] && ompi_osc_cached_helper_is_running()
-                  && knows_all(comm);
+    votes[WISH] = is_cut_off ? OSC_CACHED_HELPER_OFF : wish_of(info);
+    votes[NODE] = MPI_WIN_FLAVOR_ALLOCATE == flavor
+                  && OSC_CACHED_PER_NODE == ompi_osc_cached_params.helper_per;
+    votes[RUNS] = OSC_CACHED_HELPER_OFF != votes[WISH] && !votes[NODE]
+                  && ompi_osc_cached_helper_serves() && knows_all(comm, NULL);
     votes[USELESS] = OSC_CACHED_HELPER_AUTO != votes[WISH] || rank == farther(comm) || has_rdma();
     votes[NUMBER] = (0 == rank) ? (int64_t) ompi_osc_cached_helper_number() : INT64_MAX;
+}
+
+static bool is_agreed(const int64_t votes[OSC_CACHED_VOTES])
+{
+    return (0 == votes[USELESS] ? OSC_CACHED_HELPER_AUTO : OSC_CACHED_HELPER_ON) <= votes[WISH];
+}
+
+ompi_osc_cached_node_t *ompi_osc_cached_helper_allocate(ompi_communicator_t *comm, size_t size,
+                                                        const int64_t votes[OSC_CACHED_VOTES],
+                                                        void **base)
+{
+    ompi_osc_cached_node_t *node = NULL;
+    const char *why = NULL;
+
+    if (is_agreed(votes) && votes[NODE]) {
+        node = ompi_osc_cached_node_create(comm, size, &why);
+        if (NULL != node) {
+            *base = node->mine.base;
+        }
+    } else if (is_agreed(votes) && OSC_CACHED_PER_NODE == ompi_osc_cached_params.helper_per) {
+        why = "Its memory was not allocated by MPI_Win_allocate.";
+    }
+    if (NULL != why) {
+        opal_show_help("help-mpi-osc-cached.txt", "helper-per", true, why,
+                       opal_process_info.nodename);
+    }
+    return node;
+}
+
+void ompi_osc_cached_helper_release(ompi_osc_cached_node_t *memory)
+{
+    ompi_osc_cached_node_destroy(memory);
 }
 
 /* Start the helpers, tell each process where the others are; all have the same answer.
  *
  * @param asked        somebody wants to know why not
  * @param[out] learnt  this process knows all others */
-static bool start_all(ompi_communicator_t *comm, bool asked, bool *learnt)
+static bool start_all(ompi_communicator_t *comm, const ompi_osc_cached_node_t *node, bool asked,
+                      bool *learnt)
 {
-    const char *why = ompi_osc_cached_helper_start();
-    int values[] = {NULL == why, NULL == why && knows_all(comm)};
+    int rank = ompi_comm_rank(comm);
+    const char *why = ompi_osc_cached_helper_start(rank == helper_of(node, rank));
+    int values[] = {NULL == why, NULL == why && knows_all(comm, node)};
 
     if (NULL != why && asked) {
         opal_show_help("help-mpi-osc-cached.txt", "no-helper", true, why,
@@ -904,7 +999,7 @@ static bool start_all(ompi_communicator_t *comm, bool asked, bool *learnt)
 }
 
 /* UCX may have been told to use networks that do not reach the others: seen at one of them. */
-static bool reaches_others(ompi_communicator_t *comm)
+static bool reaches_others(ompi_communicator_t *comm, const ompi_osc_cached_node_t *node)
 {
     int rank = ompi_comm_rank(comm), peer = farther(comm);
 
@@ -913,44 +1008,44 @@ static bool reaches_others(ompi_communicator_t *comm)
     }
     is_cut_off = rank != peer
                  && NULL
-                        == ompi_osc_cached_helper_reach(
-                            ompi_osc_cached_helper_name(comm->c_local_group, peer));
+                        == ompi_osc_cached_helper_reach(ompi_osc_cached_helper_name(
+                            comm->c_local_group, helper_of(node, peer)));
     return !is_cut_off;
 }
 
-void ompi_osc_cached_helper_attach(ompi_osc_cached_window_t *window, void *base, size_t size,
-                                   ompi_communicator_t *comm, const int64_t votes[OSC_CACHED_VOTES])
+void ompi_osc_cached_helper_attach(ompi_osc_cached_window_t *window, ompi_osc_cached_node_t *memory,
+                                   void *base, size_t size, ompi_communicator_t *comm,
+                                   const int64_t votes[OSC_CACHED_VOTES])
 {
     ompi_osc_cached_helper_t *helper;
-    bool opened = false, learnt = true;
-    int good;
+    bool learnt = true;
+    int good = 0;
 
-    if ((0 == votes[USELESS] ? OSC_CACHED_HELPER_AUTO : OSC_CACHED_HELPER_ON) > votes[WISH]
-        || (!votes[RUNS] && !start_all(comm, OSC_CACHED_HELPER_ON == votes[WISH], &learnt))) {
+    if (!is_agreed(votes)
+        || (!votes[RUNS]
+            && !start_all(comm, memory, OSC_CACHED_HELPER_ON == votes[WISH], &learnt))) {
         return;
     }
-    helper = calloc(1, sizeof(*helper));
+    helper = (NULL == window) ? NULL : calloc(1, sizeof(*helper));
     if (NULL != helper) {
         helper->win = window->win;
         helper->id.creator = ompi_osc_cached_helper_name(comm->c_local_group, 0);
         helper->id.number = (uint32_t) votes[NUMBER];
+        helper->node = memory;
         helper->rank = ompi_comm_rank(comm);
         helper->starts_early = 0 == strcmp("pt2pt", window->inner_name);
         helper->threaded = window->threaded;
         helper->one_sided = has_rdma();
         OBJ_CONSTRUCT(&helper->lock, opal_mutex_t);
         osc_cached_map_init(&helper->targets, &osc_cached_alloc_default);
-        opened =
-            learnt && reaches_others(comm) && (0 != window->disp_unit || NULL != window->disp_units)
-            && OMPI_SUCCESS == ompi_osc_cached_helper_open(helper->id, base, size, &helper->served);
+        good = learnt && reaches_others(comm, memory)
+               && (0 != window->disp_unit || NULL != window->disp_units)
+               && open_all(helper, base, size);
     }
     /* and from here on others may send */
-    good = opened;
     if (OMPI_SUCCESS != agree(comm, &good, 1, MPI_MIN) || !good) {
-        if (opened) {
-            ompi_osc_cached_helper_close(helper->id);
-        }
         if (NULL != helper) {
+            close_all(helper);
             destroy(helper);
         }
         return;

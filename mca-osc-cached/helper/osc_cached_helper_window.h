@@ -26,6 +26,7 @@
 #include "osc_cached_window.h"
 #include "core/osc_cached_presence.h"
 #include "core/osc_cached_route.h"
+#include "osc_cached_helper_node.h"
 #include "osc_cached_helper_process.h"
 
 BEGIN_C_DECLS
@@ -41,6 +42,8 @@ typedef struct {
     uint64_t issued;  /**< number of the last operation of the inner component */
     uint64_t flushed; /**< those up to here are complete */
     bool started;     /**< in the group of MPI_Win_start */
+    bool ours;        /**< our own memory, whose helper is ours, too */
+    const ompi_osc_cached_part_t *mapped; /**< its memory; NULL: that of another node */
     /** puts and gets of several blocks since the last flush, and before */
     osc_cached_route_t route;
     uint64_t began; /**< nanoseconds: when the first of them was sent */
@@ -55,6 +58,7 @@ typedef struct ompi_osc_cached_helper_t {
     struct ompi_osc_cached_helper_t *next;
     ompi_win_t *win;
     osc_cached_window_id_t id;
+    const ompi_osc_cached_node_t *node; /**< with one helper per node; NULL: one per process */
     int rank;
     /** the functions of the inner component */
     ompi_osc_base_module_t inner;
@@ -76,13 +80,24 @@ typedef struct ompi_osc_cached_helper_t {
     osc_cached_map_t targets; /**< by rank */
     opal_mutex_t lock;        /**< of targets, when threaded */
     bool threaded;
-    _Atomic unsigned long served; /**< operations of others on our memory */
+    int opened;                   /**< memories that our helper serves */
+    _Atomic unsigned long served; /**< operations of others on these */
 } ompi_osc_cached_helper_t;
 
 /** Of a window that has one. */
 static inline ompi_osc_cached_helper_t *ompi_osc_cached_helper_of(ompi_win_t *win)
 {
     return ompi_osc_cached_window_of(win)->helper;
+}
+
+/** The name of the memory of a rank, for the helper that serves it. */
+static inline osc_cached_window_id_t
+ompi_osc_cached_helper_id(const ompi_osc_cached_helper_t *helper, int rank)
+{
+    osc_cached_window_id_t id = helper->id;
+
+    id.part = (NULL == helper->node) ? 0 : (uint32_t) rank + 1;
+    return id;
 }
 
 /** A target, new or known.  @return NULL: no memory, or it cannot be reached */

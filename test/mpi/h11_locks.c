@@ -1,6 +1,7 @@
 /* H11: locks of the helper: exclusive ones exclude all others, those of lock_all too, and the
  * target's own; puts and accumulates are complete before the lock is given back.
  * test: for=osc-cached needs=cache ranks=2,4 transport=shm,tcp limit=60 mca="osc_cached_helper=on"
+ * test: for=osc-cached needs=cache ranks=4 transport=shm,tcp limit=60 mca="osc_cached_helper=on osc_cached_helper_per=node"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

@@ -1,6 +1,7 @@
 /* H16: a target that calls nothing of MPI: accumulates, fetches, swaps and locks at it end all the
  * same. It waits for their effect in its own memory, so that nobody else can have done them.
  * test: for=osc-cached needs=cache ranks=2,3 transport=shm,tcp limit=60 mca="osc_cached_helper=on"
+ * test: for=osc-cached needs=cache ranks=3 transport=shm,tcp limit=60 mca="osc_cached_helper=on osc_cached_helper_per=node"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

@@ -1,6 +1,7 @@
 /* H17: a target that has buffers for fewer origins than there are: those who have done all they wanted,
  * and wait in MPI, give theirs back, so that the others can go on.
  * test: for=osc-cached needs=cache ranks=4 transport=shm,tcp limit=60 mca="osc_cached_helper=on osc_cached_helper_memory=1M osc_cached_helper_spares=31"
+ * test: for=osc-cached needs=cache ranks=4 transport=shm,tcp limit=60 mca="osc_cached_helper=on osc_cached_helper_per=node osc_cached_helper_memory=1M osc_cached_helper_spares=31"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

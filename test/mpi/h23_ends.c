@@ -3,6 +3,7 @@
  * test: for=osc-cached needs=cache ranks=2,3 transport=shm,tcp limit=40 mca="osc_cached_helper=on" args="vanish" expect="error:this is the end"
  * test: for=osc-cached needs=cache ranks=2 transport=shm,tcp limit=40 mca="osc_cached_helper=on" args="exit" expect="error:this is the end"
  * test: for=osc-cached needs=cache ranks=2 transport=shm,tcp limit=40 mca="osc_cached_helper=on" args="abort" expect="error:this is the end"
+ * test: for=osc-cached needs=cache ranks=3 transport=shm limit=40 mca="osc_cached_helper=on osc_cached_helper_per=node" args="vanish" expect="error:this is the end"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

@@ -827,6 +827,69 @@ static void test_refusals(void **state)
     assert_int_equal(live_bytes, 0);
 }
 
+/* The helper of a node: each rank has its own memory and its own lock. */
+static void test_parts(void **state)
+{
+    enum { RANKS = 3 };
+    osc_cached_reply_t last = {.kind = 0};
+    world_t world = {.inside = 0};
+    osc_cached_server_config_t config = config_default(&world);
+    osc_cached_server_t *server;
+    unsigned char header[OSC_CACHED_REQUEST_BYTES];
+    uint64_t memory[RANKS] = {0}, one = 1, number = 0;
+    uint32_t session;
+    (void) state;
+
+    config.send = swallow;
+    config.context = &last;
+    assert_int_equal(osc_cached_server_create(&config, &server), OSC_CACHED_OK);
+    for (uint32_t i = 0; i < RANKS; i++) {
+        osc_cached_window_id_t id = window_id;
+
+        id.part = i + 1;
+        assert_int_equal(osc_cached_server_open(server, id, &memory[i], (0 == i) ? 0 : 8),
+                         OSC_CACHED_OK);
+    }
+    osc_cached_request_encode(&(osc_cached_request_t){.kind = OSC_CACHED_WIRE_ASK, .origin = 3},
+                              header);
+    osc_cached_server_receive(server, header, sizeof(header), NULL, 0);
+    session = last.session;
+    /* an exclusive lock and a sum for each; the first has no memory; there is neither part 0 nor 4
+     */
+    for (uint32_t part = 0; part <= RANKS + 1; part++) {
+        osc_cached_request_t request = {.kind = OSC_CACHED_WIRE_LOCK,
+                                        .origin = 3,
+                                        .session = session,
+                                        .number = number++,
+                                        .count = 1,
+                                        .window = window_id};
+
+        request.window.part = part;
+        osc_cached_request_encode(&request, header);
+        osc_cached_server_receive(server, header, sizeof(header), NULL, 0);
+        assert_int_equal(last.kind, (0 == part || RANKS < part) ? OSC_CACHED_WIRE_FAILED
+                                                                : OSC_CACHED_WIRE_LOCKED);
+        request.kind = OSC_CACHED_WIRE_ACC;
+        request.operation = OSC_CACHED_SUM;
+        request.element = OSC_CACHED_UINT64;
+        request.number = number++;
+        request.length = (uint32_t) (request.count = 8);
+        request.last = true;
+        osc_cached_request_encode(&request, header);
+        last.kind = 0;
+        osc_cached_server_receive(server, header, sizeof(header), &one, 8);
+        osc_cached_server_tell(server);
+        assert_int_equal(last.kind, (part <= 1 || RANKS < part) ? OSC_CACHED_WIRE_FAILED
+                                                                : OSC_CACHED_WIRE_ACK);
+        assert_int_equal(osc_cached_server_verify(server), 0);
+    }
+    assert_int_equal(memory[0], 0);
+    assert_int_equal(memory[1], 1);
+    assert_int_equal(memory[2], 1);
+    osc_cached_server_destroy(server);
+    assert_int_equal(live_bytes, 0);
+}
+
 static osc_cached_sending_t swallow_each(void *context, uint64_t origin,
                                          const osc_cached_reply_t *reply, const void *data,
                                          void *cookie)
@@ -951,7 +1014,7 @@ int main(void)
         cmocka_unit_test(test_random_traffic),      cmocka_unit_test(test_million_origins),
         cmocka_unit_test(test_lock_is_fair),        cmocka_unit_test(test_stale_reply),
         cmocka_unit_test(test_failing_allocations), cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_any_bytes),
+        cmocka_unit_test(test_any_bytes),           cmocka_unit_test(test_parts),
     };
 
     return cmocka_run_group_tests_name("osc_cached_server", tests, NULL, NULL);

@@ -52,6 +52,7 @@ static void test_requests(void **state)
         request.origin = any64(&random);
         request.window.creator = any64(&random);
         request.window.number = random_below(&random, INT32_MAX);
+        request.window.part = random_below(&random, INT32_MAX);
         request.session = random_below(&random, INT32_MAX);
         request.number = any64(&random);
         request.token = any64(&random);
@@ -66,6 +67,7 @@ static void test_requests(void **state)
         assert_int_equal(read.origin, request.origin);
         assert_int_equal(read.window.creator, request.window.creator);
         assert_int_equal(read.window.number, request.window.number);
+        assert_int_equal(read.window.part, request.window.part);
         assert_int_equal(read.session, request.session);
         assert_int_equal(read.number, request.number);
         assert_int_equal(read.token, request.token);

@@ -124,7 +124,9 @@ int osc_cached_server_open(osc_cached_server_t *server, osc_cached_window_id_t i
     }
     *window = (osc_cached_served_t){.id = id, .base = base, .size = size};
     osc_cached_lock_init(&window->lock);
-    if (OSC_CACHED_OK != osc_cached_map_add(&server->by_window, id.creator, id.number, window)) {
+    if (OSC_CACHED_OK
+        != osc_cached_map_add(&server->by_window, id.creator, osc_cached_server_second(id),
+                              window)) {
         osc_cached_server_give_memory(server, window, sizeof(*window));
         return OSC_CACHED_NO_MEMORY;
     }
@@ -140,7 +142,8 @@ void osc_cached_server_count(osc_cached_server_t *server, osc_cached_window_id_t
 
 void osc_cached_server_close(osc_cached_server_t *server, osc_cached_window_id_t id)
 {
-    osc_cached_served_t *window = osc_cached_map_remove(&server->by_window, id.creator, id.number);
+    osc_cached_served_t *window =
+        osc_cached_map_remove(&server->by_window, id.creator, osc_cached_server_second(id));
     osc_cached_waiter_t *waiter;
 
     if (NULL == window) {

@@ -93,11 +93,17 @@ void osc_cached_server_give_memory(osc_cached_server_t *server, void *memory, si
 /** Count bytes as used. @return whether there are so many */
 bool osc_cached_server_charge(osc_cached_server_t *server, uint64_t bytes);
 
+/** The second half of its name in by_window. */
+static inline uint64_t osc_cached_server_second(osc_cached_window_id_t id)
+{
+    return (uint64_t) id.part << 32 | id.number;
+}
+
 /** The window with this name, or NULL. */
 static inline osc_cached_served_t *osc_cached_server_window(const osc_cached_server_t *server,
                                                             osc_cached_window_id_t id)
 {
-    return osc_cached_map_get(&server->by_window, id.creator, id.number);
+    return osc_cached_map_get(&server->by_window, id.creator, osc_cached_server_second(id));
 }
 
 /** Send a reply, which tells how far the session (or NULL) is. */

@@ -9,7 +9,7 @@
  *
  *     request  0 kind  1 operation  2 element  3 last  4 layout  8 origin  16 creator  24 number of
  *              the window  28 session  32 number  40 token  48 at  56 count  64 offset  72 length
- *              76 announce
+ *              76 announce  80 part of the window  84 zero
  *     reply    0 kind  1 status  2 zero  4 session  8 target  16 done  24 token  32 offset
  *              40 length  44 buffers  48 chunk  52 room
  */
@@ -62,6 +62,8 @@ void osc_cached_request_encode(const osc_cached_request_t *request, void *header
     put64(to + 64, request->offset);
     put32(to + 72, request->length);
     put32(to + 76, request->announce);
+    put32(to + 80, request->window.part);
+    put32(to + 84, 0);
 }
 
 void osc_cached_reply_encode(const osc_cached_reply_t *reply, void *header)
@@ -122,7 +124,7 @@ bool osc_cached_request_decode(const void *header, size_t header_bytes, size_t d
     const unsigned char *from = header;
     osc_cached_request_t read;
 
-    if (OSC_CACHED_REQUEST_BYTES != header_bytes || from[3] > 1) {
+    if (OSC_CACHED_REQUEST_BYTES != header_bytes || from[3] > 1 || 0 != get32(from + 84)) {
         return false;
     }
     read = (osc_cached_request_t){
@@ -132,7 +134,9 @@ bool osc_cached_request_decode(const void *header, size_t header_bytes, size_t d
         .last = 0 != from[3],
         .layout = get32(from + 4),
         .origin = get64(from + 8),
-        .window = {.creator = get64(from + 16), .number = get32(from + 24)},
+        .window = {.creator = get64(from + 16),
+                   .number = get32(from + 24),
+                   .part = get32(from + 80)},
         .session = get32(from + 28),
         .number = get64(from + 32),
         .token = get64(from + 40),

@@ -83,6 +83,7 @@ typedef enum {
 typedef struct osc_cached_window_id {
     uint64_t creator; /**< process name of the first rank */
     uint32_t number;  /**< never used again by that process */
+    uint32_t part;    /**< 0: the memory of the helper's process; else that of rank part - 1 */
 } osc_cached_window_id_t;
 
 typedef struct osc_cached_request {
@@ -117,7 +118,7 @@ typedef struct osc_cached_reply {
     uint8_t status; /**< FAILED: osc_cached_refused_t */
 } osc_cached_reply_t;
 
-#define OSC_CACHED_REQUEST_BYTES 80
+#define OSC_CACHED_REQUEST_BYTES 88
 #define OSC_CACHED_REPLY_BYTES 56
 
 /** Write the header to as many bytes as the two constants say. */
