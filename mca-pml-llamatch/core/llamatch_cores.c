@@ -128,10 +128,11 @@ static unsigned worth(const rank_t *rank, hwloc_obj_t pu)
     hwloc_obj_t core = core_of(rank->topology, pu);
 
     if (rank->spare) {
+        hwloc_obj_t part = shared_part(rank, pu); /* NULL: another process sees other processors */
         bool idle = !hwloc_bitmap_intersects(core->cpuset, rank->used)
                     && !hwloc_bitmap_intersects(core->cpuset, rank->mine);
 
-        return DEEPER * idle + (unsigned) shared_part(rank, pu)->depth + 1;
+        return DEEPER * idle + ((NULL == part) ? 0 : (unsigned) part->depth) + 1;
     }
     if (NULL == cache) {
         return 0;

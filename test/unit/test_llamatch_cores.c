@@ -293,6 +293,7 @@ static void test_spare(void **state)
         {MODULES, {"0", "1-3"}, {4, 5}},            /* the other socket */
         {MODULES, {"0,4"}, {1}},                    /* a binding across sockets */
         {"pack:1 core:4 pu:1", {"0", "1"}, {2, 3}}, /* a machine that tells no caches */
+        {SMT, {"0", "20"}, {2, 4}}, /* a process that may use what this one does not see */
         {TWO, {"0", "1"}, {-1, -1}},
         {TWO, {"0-1"}, {-1}},
         {TWO, {NULL}, {-1}},
