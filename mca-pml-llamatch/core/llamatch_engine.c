@@ -29,6 +29,9 @@
  * as much as that: 20 to 40 ns per entry, and passing an entry about half a nanosecond. */
 #define PASSED_PER_ENTRY 32
 
+/* A search that does not go deep takes as many entries off: with an index it costs so much more. */
+#define PASSED_PER_SHALLOW 128
+
 /* An index goes when the queue is shorter than index_above divided by this. */
 #define INDEX_HYSTERESIS 4
 
@@ -335,8 +338,10 @@ static inline void count_passed(llamatch_engine_t *engine, llamatch_lane_t *lane
                                 const llamatch_shape_t *shape, llamatch_counts_t *counts,
                                 uint64_t depth)
 {
-    if (LLAMATCH_UNLIKELY(depth > engine->setup->index_above)) { /* never of a short lane */
+    if (depth > engine->setup->index_above) { /* never of a short lane */
         add_passed(engine, lane, shape, counts, depth);
+    } else if (0 != depth && !llamatch_lane_is_short(lane) && UINT32_MAX != lane->queue.passed) {
+        lane->queue.passed -= smaller(lane->queue.passed, PASSED_PER_SHALLOW);
     }
 }
 

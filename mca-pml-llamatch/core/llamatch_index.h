@@ -62,11 +62,6 @@ typedef struct llamatch_indexing {
     bool keep;               /**< but every queue keeps its index: kind HASH */
 } llamatch_indexing_t;
 
-static inline size_t llamatch_index_marked(const llamatch_index_t *index)
-{
-    return (NULL == index) ? 0 : index->marked;
-}
-
 /** Make an index for all entries of a queue that has none. @return OK or ERR_NO_MEMORY */
 int llamatch_index_build(const llamatch_indexing_t *indexing, llamatch_queue_t *queue,
                          const llamatch_shape_t *shape);

@@ -32,14 +32,6 @@ static bool is_small(const llamatch_lane_t *lane)
     return llamatch_lane_is_short(lane) && !is_own(lane) && NULL == lane->queue.head;
 }
 
-/* Use the queue's only node, which is empty, as the array of a short lane. */
-static void use_node(llamatch_lane_t *lane, const llamatch_shape_t *shape)
-{
-    lane->tags = llamatch_node_tags(shape, lane->queue.head);
-    lane->slots = llamatch_node_slots(shape, lane->queue.head);
-    lane->room = (uint16_t) shape->short_entries;
-}
-
 /* Use a lane's own array in the place of the queue, which is empty, if it may have one; else it has
  * none. */
 static void use_own(llamatch_lane_t *lane, const llamatch_shape_t *shape)
@@ -212,7 +204,9 @@ void llamatch_lane_make_short(llamatch_lane_t *lane, const llamatch_shape_t *sha
         && NULL != queue->head && queue->head == queue->tail) {
         lane->end = (uint16_t) llamatch_queue_pack(queue, shape);
         lane->live = low_bits(lane->end);
-        use_node(lane, shape);
+        lane->tags = llamatch_node_tags(shape, queue->head);
+        lane->slots = llamatch_node_slots(shape, queue->head);
+        lane->room = (uint16_t) shape->short_entries;
     }
 }
 

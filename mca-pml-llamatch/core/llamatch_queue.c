@@ -298,5 +298,6 @@ int llamatch_queue_verify(const llamatch_queue_t *queue, const llamatch_shape_t 
     if (queue->tail != prev) {
         return 2;
     }
-    return (count == queue->count + llamatch_index_marked(queue->index)) ? 0 : 1;
+    count -= (NULL == queue->index) ? 0 : queue->index->marked;
+    return (count == queue->count) ? 0 : 1;
 }

@@ -59,13 +59,14 @@ INLINE uint32_t depth_of(const llamatch_node_t *node, uint32_t index)
     return depth + (uint32_t) __builtin_popcountll(node->bits[index / 64] << (63 - index % 64));
 }
 
-/*
- * compare(tags, key, floor) says which of 16 tags the key accepts, one bit each. Only receives with
- * ANY_TAG have a floor, and these do not search long: the loop for all others does without.
- */
+/* Receives have one tag, messages accept another one, too, and only receives with ANY_TAG have a
+ * floor: each has a loop of its own. */
+typedef enum { ONE_TAG, TWO_TAGS, FLOOR } part_t;
+
+/* compare(tags, key, part) says which of 16 tags that part of the key accepts, one bit each. */
 #define DEFINE_FIND(name, compare, target)                                                    \
     target INLINE bool name##_walk(llamatch_pos_t *pos, uint64_t limit, uint32_t tags_offset, \
-                                   llamatch_key_t key, uint64_t *examined, const bool floor)  \
+                                   llamatch_key_t key, uint64_t *examined, const part_t part) \
     {                                                                                         \
         llamatch_node_t *node = pos->node;                                                    \
         uint64_t passed = 0;                                                                  \
@@ -78,7 +79,7 @@ INLINE uint32_t depth_of(const llamatch_node_t *node, uint32_t index)
                 __builtin_prefetch((char *) node->next + LLAMATCH_LINE);                      \
             }                                                                                 \
             for (uint32_t i = 0; i < node->end; i += LLAMATCH_BLOCK) {                        \
-                uint32_t hits = compare(tags + i, key, floor) & live_bits(node, i);           \
+                uint32_t hits = compare(tags + i, key, part) & live_bits(node, i);            \
                                                                                               \
                 if (0 != hits) {                                                              \
                     pos->node = node;                                                         \
@@ -97,16 +98,18 @@ INLINE uint32_t depth_of(const llamatch_node_t *node, uint32_t index)
     target static bool name(llamatch_pos_t *pos, uint64_t limit, uint32_t tags_offset,        \
                             llamatch_key_t key, uint64_t *examined)                           \
     {                                                                                         \
-        return (INT32_MAX == key.floor)                                                       \
-                   ? name##_walk(pos, limit, tags_offset, key, examined, false)               \
-                   : name##_walk(pos, limit, tags_offset, key, examined, true);               \
+        return (INT32_MAX != key.floor)                                                       \
+                   ? name##_walk(pos, limit, tags_offset, key, examined, FLOOR)               \
+               : (key.tag == key.other)                                                       \
+                   ? name##_walk(pos, limit, tags_offset, key, examined, ONE_TAG)             \
+                   : name##_walk(pos, limit, tags_offset, key, examined, TWO_TAGS);           \
     }
 
-INLINE uint32_t compare_scalar(const int32_t *tags, llamatch_key_t key, const bool floor)
+INLINE uint32_t compare_scalar(const int32_t *tags, llamatch_key_t key, const part_t part)
 {
     uint32_t hits = 0;
 
-    (void) floor;
+    (void) part;
     for (uint32_t i = 0; i < LLAMATCH_BLOCK; ++i) {
         hits |= (uint32_t) llamatch_key_accepts(key, tags[i]) << i;
     }
@@ -117,49 +120,52 @@ DEFINE_FIND(find_scalar, compare_scalar, )
 
 #if HAVE_X86
 TARGET("sse2")
-INLINE uint32_t compare_sse2_4(const int32_t *tags, llamatch_key_t key, const bool floor)
+INLINE uint32_t compare_sse2_4(const int32_t *tags, llamatch_key_t key, const part_t part)
 {
     __m128i four = _mm_loadu_si128((const __m128i *) tags);
-    __m128i equal = _mm_or_si128(_mm_cmpeq_epi32(four, _mm_set1_epi32(key.tag)),
-                                 _mm_cmpeq_epi32(four, _mm_set1_epi32(key.other)));
-    __m128i above = floor ? _mm_cmpgt_epi32(four, _mm_set1_epi32(key.floor)) : equal;
+    __m128i one = _mm_cmpeq_epi32(four, _mm_set1_epi32(key.tag));
+    __m128i two = (ONE_TAG == part) ? one : _mm_cmpeq_epi32(four, _mm_set1_epi32(key.other));
+    __m128i above = (FLOOR == part) ? _mm_cmpgt_epi32(four, _mm_set1_epi32(key.floor)) : one;
 
-    return (uint32_t) _mm_movemask_ps(_mm_castsi128_ps(_mm_or_si128(equal, above)));
+    return (uint32_t) _mm_movemask_ps(
+        _mm_castsi128_ps(_mm_or_si128(_mm_or_si128(one, two), above)));
 }
 
 TARGET("sse2")
-INLINE uint32_t compare_sse2(const int32_t *tags, llamatch_key_t key, const bool floor)
+INLINE uint32_t compare_sse2(const int32_t *tags, llamatch_key_t key, const part_t part)
 {
-    return compare_sse2_4(tags, key, floor) | compare_sse2_4(tags + 4, key, floor) << 4
-           | compare_sse2_4(tags + 8, key, floor) << 8
-           | compare_sse2_4(tags + 12, key, floor) << 12;
+    return compare_sse2_4(tags, key, part) | compare_sse2_4(tags + 4, key, part) << 4
+           | compare_sse2_4(tags + 8, key, part) << 8 | compare_sse2_4(tags + 12, key, part) << 12;
 }
 
 TARGET("avx2")
-INLINE uint32_t compare_avx2_8(const int32_t *tags, llamatch_key_t key, const bool floor)
+INLINE uint32_t compare_avx2_8(const int32_t *tags, llamatch_key_t key, const part_t part)
 {
     __m256i eight = _mm256_loadu_si256((const __m256i *) tags);
-    __m256i equal = _mm256_or_si256(_mm256_cmpeq_epi32(eight, _mm256_set1_epi32(key.tag)),
-                                    _mm256_cmpeq_epi32(eight, _mm256_set1_epi32(key.other)));
-    __m256i above = floor ? _mm256_cmpgt_epi32(eight, _mm256_set1_epi32(key.floor)) : equal;
+    __m256i one = _mm256_cmpeq_epi32(eight, _mm256_set1_epi32(key.tag));
+    __m256i two = (ONE_TAG == part) ? one : _mm256_cmpeq_epi32(eight, _mm256_set1_epi32(key.other));
+    __m256i above = (FLOOR == part) ? _mm256_cmpgt_epi32(eight, _mm256_set1_epi32(key.floor)) : one;
 
-    return (uint32_t) _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_or_si256(equal, above)));
+    one = _mm256_or_si256(_mm256_or_si256(one, two), above);
+    return (uint32_t) _mm256_movemask_ps(_mm256_castsi256_ps(one));
 }
 
 TARGET("avx2")
-INLINE uint32_t compare_avx2(const int32_t *tags, llamatch_key_t key, const bool floor)
+INLINE uint32_t compare_avx2(const int32_t *tags, llamatch_key_t key, const part_t part)
 {
-    return compare_avx2_8(tags, key, floor) | compare_avx2_8(tags + 8, key, floor) << 8;
+    return compare_avx2_8(tags, key, part) | compare_avx2_8(tags + 8, key, part) << 8;
 }
 
 TARGET("avx512f")
-INLINE uint32_t compare_avx512(const int32_t *tags, llamatch_key_t key, const bool floor)
+INLINE uint32_t compare_avx512(const int32_t *tags, llamatch_key_t key, const part_t part)
 {
     __m512i all = _mm512_loadu_si512(tags);
+    uint32_t one = _mm512_cmpeq_epi32_mask(all, _mm512_set1_epi32(key.tag));
+    uint32_t two =
+        (ONE_TAG == part) ? one : _mm512_cmpeq_epi32_mask(all, _mm512_set1_epi32(key.other));
 
-    return (uint32_t) _mm512_cmpeq_epi32_mask(all, _mm512_set1_epi32(key.tag))
-           | (uint32_t) _mm512_cmpeq_epi32_mask(all, _mm512_set1_epi32(key.other))
-           | (floor ? (uint32_t) _mm512_cmpgt_epi32_mask(all, _mm512_set1_epi32(key.floor)) : 0);
+    return one | two
+           | ((FLOOR == part) ? _mm512_cmpgt_epi32_mask(all, _mm512_set1_epi32(key.floor)) : 0U);
 }
 
 DEFINE_FIND(find_sse2, compare_sse2, TARGET("sse2"))
@@ -168,22 +174,23 @@ DEFINE_FIND(find_avx512, compare_avx512, TARGET("avx512f,popcnt"))
 #endif
 
 #if HAVE_NEON
-INLINE uint32x4_t compare_neon_4(const int32_t *tags, llamatch_key_t key, const bool floor)
+INLINE uint32x4_t compare_neon_4(const int32_t *tags, llamatch_key_t key, const part_t part)
 {
     int32x4_t four = vld1q_s32(tags);
-    uint32x4_t equal =
-        vorrq_u32(vceqq_s32(four, vdupq_n_s32(key.tag)), vceqq_s32(four, vdupq_n_s32(key.other)));
+    uint32x4_t one = vceqq_s32(four, vdupq_n_s32(key.tag));
+    uint32x4_t two = (ONE_TAG == part) ? one : vceqq_s32(four, vdupq_n_s32(key.other));
+    uint32x4_t above = (FLOOR == part) ? vcgtq_s32(four, vdupq_n_s32(key.floor)) : one;
 
-    return floor ? vorrq_u32(equal, vcgtq_s32(four, vdupq_n_s32(key.floor))) : equal;
+    return vorrq_u32(vorrq_u32(one, two), above);
 }
 
-INLINE uint32_t compare_neon(const int32_t *tags, llamatch_key_t key, const bool floor)
+INLINE uint32_t compare_neon(const int32_t *tags, llamatch_key_t key, const part_t part)
 {
     static const uint8_t places[16] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
-    uint32x4_t first = compare_neon_4(tags, key, floor),
-               second = compare_neon_4(tags + 4, key, floor);
-    uint32x4_t third = compare_neon_4(tags + 8, key, floor),
-               fourth = compare_neon_4(tags + 12, key, floor);
+    uint32x4_t first = compare_neon_4(tags, key, part),
+               second = compare_neon_4(tags + 4, key, part);
+    uint32x4_t third = compare_neon_4(tags + 8, key, part),
+               fourth = compare_neon_4(tags + 12, key, part);
     uint8x16_t bits;
 
     /* There is no instruction that makes a mask of lanes, and mostly there is nothing to mask. */

@@ -279,7 +279,7 @@ static void test_end_with_cancelled(void **state)
     for (int i = 98; 0 <= i; i -= 2) {
         assert_int_equal(LLAMATCH_OK, cancel(&f, 0, i));
     }
-    assert_int_equal(49, llamatch_index_marked(f.peers[0].posted.queue.index));
+    assert_int_equal(49, f.peers[0].posted.queue.index->marked);
     end(&f);
 }
 
@@ -469,6 +469,15 @@ static void test_index_when_it_pays(void **state)
         }
         for (int i = 63; i >= 0; --i) {
             assert_ptr_equal(ITEM(i), match(&f, 1, i));
+        }
+    }
+    /* Hardly longer, and in any order: more searches end early than go deep. */
+    for (int round = 0; round < 50; ++round) {
+        for (int i = 0; i < 160; ++i) {
+            post(&f, 1, i, i);
+        }
+        for (int i = 0; i < 160; ++i) {
+            assert_ptr_equal(ITEM(i * 63 % 160), match(&f, 1, i * 63 % 160));
         }
     }
     /* Seldom: one deep search does not pay for an index. */
