@@ -203,13 +203,22 @@ static void unmap(ompi_osc_cached_file_t *file)
     }
 }
 
+void ompi_osc_cached_file_leave(ompi_osc_cached_file_t *file)
+{
+    struct flock all = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+
+    if (file->wish.unlinks && -1 != file->descriptor) {
+        (void) unlink(file->wish.name);
+    }
+    file->wish.unlinks = false;
+    (void) fcntl(file->descriptor, F_OFD_SETLK, &all);
+}
+
 void ompi_osc_cached_file_close(ompi_osc_cached_file_t *file)
 {
     unmap(file);
     if (-1 != file->descriptor) {
-        if (file->wish.unlinks) {
-            (void) unlink(file->wish.name);
-        }
+        ompi_osc_cached_file_leave(file);
         (void) close(file->descriptor);
         file->descriptor = -1;
     }

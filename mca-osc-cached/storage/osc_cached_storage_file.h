@@ -57,7 +57,10 @@ static inline char *ompi_osc_cached_file_bytes(const ompi_osc_cached_file_t *fil
     return file->base + file->plan.file_start;
 }
 
-/** Unmap and close it, and remove it if the wish says so. */
+/** Remove it if the wish says so, and let others have its bytes; it stays mapped. */
+void ompi_osc_cached_file_leave(ompi_osc_cached_file_t *file);
+
+/** Leave, unmap and close it. */
 void ompi_osc_cached_file_close(ompi_osc_cached_file_t *file);
 
 /** Remove a file that was created for a window that is not; not when another window has it. */

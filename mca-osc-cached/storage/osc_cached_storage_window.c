@@ -450,6 +450,9 @@ static int free_window(ompi_win_t *win)
 
     win->w_osc_module->osc_sync = storage->inner_sync;
     win->w_osc_module->osc_free = storage->inner_free;
+    /* Before the processes wait for each other in there: who returns first may create a window on
+     * the bytes of another one, or a new file of the same name. */
+    ompi_osc_cached_file_leave(&storage->file);
     ret = storage->inner_free(win); /* after which nobody writes to the memory any more */
     if (!storage->file.wish.discards && 0 < storage->file.plan.file_size) {
         if (storage->forgot) {

@@ -1,8 +1,10 @@
 /* Two windows on the same bytes of a file are refused, of one process and of two; different bytes of
- * one file are not. On a network file system the processes of a file must be on one node.
+ * one file are not. On a network file system the processes of a file must be on one node. A freed
+ * window has nothing any more, even if a process still writes.
  * test: for=osc-cached ranks=2,4 transport=shm,tcp limit=60 cflags=-rdynamic args=ranks expect="text:is on the same bytes of the file"
  * test: for=osc-cached ranks=2 transport=shm limit=60 cflags=-rdynamic args=windows expect="text:is on the same bytes of the file"
  * test: for=osc-cached ranks=2,4 transport=shm,tcp limit=60 cflags=-rdynamic args=offsets
+ * test: for=osc-cached ranks=2,4 transport=shm,tcp limit=60 cflags=-rdynamic args=again
  * test: for=osc-cached ranks=2 transport=tcp limit=60 cflags=-rdynamic args=network allow=".*"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
@@ -11,12 +13,19 @@
 #define _GNU_SOURCE
 #include "storage.h"
 
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 
-static int network;
+static int network, slow;
 
-/* In the place of the C library's: the component calls it. */
+/* In the place of the C library's: the component calls them. */
+int msync(void *address, size_t bytes, int flags)
+{
+    usleep(slow ? 300000 : 0);
+    return (int) syscall(SYS_msync, address, bytes, flags);
+}
+
 int fstatfs(int file, struct statfs *status)
 {
     int ret = (int) syscall(SYS_fstatfs, file, status);
@@ -25,6 +34,34 @@ int fstatfs(int file, struct statfs *status)
         status->f_type = 0x6969; /* NFS */
     }
     return ret;
+}
+
+/* Each process has the bytes of another one in the next window, and the last one is late. */
+static void again(const char *shared, const char *unlinks)
+{
+    char *base, offset[32], got = 0;
+    int file;
+    MPI_Win win;
+
+    slow = test_size - 1 == test_rank;
+    for (int i = 0; i < 2; ++i) {
+        int part = (test_rank + i) % test_size;
+
+        snprintf(offset, sizeof(offset), "%d", part << 16);
+        OK(storage_allocate(1 << 16, 1, &base, &win, shared, "storage_alloc_offset", offset,
+                            "storage_alloc_unlink", (0 == i) ? unlinks : "false", NULL));
+        base[100] = (char) ('a' + test_rank);
+        OK(MPI_Win_free(&win));
+        if (1 == i) {
+            file = open(shared, O_RDONLY);
+            CHECK(-1 != file && 1 == pread(file, &got, 1, (part << 16) + 100)
+                      && 'a' + test_rank == got,
+                  "unlink %s: the file has %d", unlinks, got);
+            close(file);
+        }
+    }
+    slow = 0;
+    test_barrier();
 }
 
 int main(int argc, char **argv)
@@ -70,6 +107,9 @@ int main(int argc, char **argv)
             base[100] = (char) ('a' + test_rank);
             OK(MPI_Win_free(&win));
         }
+    } else if (0 == strcmp(kind, "again")) {
+        again(shared, "false");
+        again(shared, "true");
     } else {
         network = 1;
         if (nodes) {
