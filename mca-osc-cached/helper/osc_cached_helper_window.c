@@ -116,10 +116,13 @@ static ompi_osc_cached_helper_target_t *next_target(ompi_osc_cached_helper_t *he
 static int hold(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_target_t *target,
                 bool exclusive)
 {
+    uint64_t begin = ompi_osc_cached_now(), took;
     int ret = ompi_osc_cached_helper_lock(
         target->remote, ompi_osc_cached_helper_id(helper, target->rank), exclusive);
 
     if (OMPI_SUCCESS == ret) {
+        took = ompi_osc_cached_now() - begin;
+        target->lock_ns = (0 < target->lock_ns && target->lock_ns < took) ? target->lock_ns : took;
         target->held = true;
         ompi_osc_cached_count(ompi_osc_cached_window_of(helper->win), OSC_CACHED_STAT_helper_locks);
     }
@@ -223,6 +226,17 @@ static bool is_pending(const ompi_osc_cached_helper_t *helper,
 
 /* --- Which way puts and gets go */
 
+/* A few bytes of an epoch of MPI_Win_lock: the message that ends it takes them along, where the
+ * inner component would need a flush.  Now and then that is measured again. */
+static bool rides_along(const ompi_osc_cached_helper_target_t *target, uint64_t bytes)
+{
+    enum { FEW = 8, SHORT = 4096, AGAIN = 64 };
+
+    return target->held && target->locked && !target->inner && FEW > target->route.operations
+           && SHORT >= bytes && 0 != target->epochs % AGAIN
+           && osc_cached_presence_is_dear(&target->presence, target->lock_ns);
+}
+
 osc_cached_way_t ompi_osc_cached_helper_route(ompi_osc_cached_helper_t *helper,
                                               ompi_osc_cached_helper_target_t *target,
                                               uint64_t blocks, uint64_t bytes)
@@ -238,6 +252,8 @@ osc_cached_way_t ompi_osc_cached_helper_route(ompi_osc_cached_helper_t *helper,
     if (OSC_CACHED_TRANSFERS_COST == ompi_osc_cached_params.helper_transfers) {
         if (1 < blocks) {
             way = osc_cached_route_choose(&target->route, blocks, bytes, passive);
+        } else if (rides_along(target, bytes)) {
+            way = OSC_CACHED_ROUTE_HELPER;
         } else if (!passive
                    || !osc_cached_presence_is_away(
                        &target->presence, now,
@@ -468,6 +484,7 @@ static int helper_lock(int type, int rank, int mpi_assert, ompi_win_t *win)
         lock_targets(helper);
         target->type = type;
         target->locked = true;
+        ++target->epochs;
         ++helper->locks;
         helper->fence = false; /* there was no operation in it, and none may come */
         unlock_targets(helper);

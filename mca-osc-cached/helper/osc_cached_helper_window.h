@@ -52,6 +52,8 @@ typedef struct {
     uint64_t issued_at; /**< nanoseconds: the last of them, while that is of interest */
     uint64_t count;     /**< since the last flush */
     uint64_t bytes;     /**< of these */
+    uint64_t lock_ns;   /**< nanoseconds that the fastest lock took: a round trip to the helper */
+    uint32_t epochs;    /**< of MPI_Win_lock */
 } ompi_osc_cached_helper_target_t;
 
 typedef struct ompi_osc_cached_helper_t {
@@ -128,7 +130,8 @@ static inline bool ompi_osc_cached_helper_has_choice(const ompi_osc_cached_helpe
 {
     switch (ompi_osc_cached_params.helper_transfers) {
     case OSC_CACHED_TRANSFERS_COST:
-        return !contiguous || 0 < atomic_load_explicit(&helper->away, memory_order_relaxed);
+        return !contiguous || 0 < helper->locks
+               || 0 < atomic_load_explicit(&helper->away, memory_order_relaxed);
     default:
         return OSC_CACHED_TRANSFERS_HELPER == ompi_osc_cached_params.helper_transfers;
     }

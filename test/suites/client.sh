@@ -75,7 +75,8 @@ client_options() {
     mpi_setup "$mpi" "$components"
     for w in ${what//,/ }; do
         [[ $w =~ ^(osc:cached(:(verify|helper))?|pml:llamatch)$ ]] || mpi_die "unknown --what=$w"
-        w=${w%:@(verify|helper)}
+        w=${w%:verify}
+        w=${w%:helper}
         mpi_has "${w%%:*}" "${w#*:}" || mpi_die "Open MPI $MPI_VERSION knows no $w${components:+ in $components}"
     done
     passed=0 failed=0 skipped=0 variant='' requests=0
@@ -118,13 +119,14 @@ client_build() {
 
 # client_try SWITCHES DIR RANKS PROGRAM ARGUMENT...: one run; sets $why to "pass" or why not.
 client_try() {
-    local switches=$1 dir=$2 ranks=$3 program=$4 rc=0 noise
+    local switches=$1 dir=$2 ranks=$3 program=$4 rc=0 noise component
     shift 4
     rm -rf "$dir"
     mkdir -p "$dir/run"
     cd "$dir/run" || exit 2
     client_prepare
-    mpi_switches "${switches%:@(verify|helper)}" "$transport" "$ranks" || exit 2
+    component=${switches%:verify}
+    mpi_switches "${component%:helper}" "$transport" "$ranks" || exit 2
     if [[ $switches == *:verify ]]; then
         SWITCHES+=(--mca osc_cached_bypass_below 0 --mca osc_cached_profit 0
             --mca osc_cached_verify 2)

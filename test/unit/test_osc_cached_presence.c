@@ -66,6 +66,26 @@ static void test_mapped_memory_is_never_left(void **state)
     assert_int_equal(presence.state, OSC_CACHED_PRESENCE_DIRECT);
 }
 
+/* Flushes that are dearer than a round trip to the helper: known after some of them, and never of
+ * mapped memory or a target that is away. */
+static void test_dear(void **state)
+{
+    osc_cached_presence_t presence = {.waited = 0}, mapped = {.waited = 0};
+    uint64_t now = 5, operations, waited = 0;
+    (void) state;
+
+    (void) run(&presence, &now, 6 * INNER, INNER, &operations, &waited);
+    assert_false(osc_cached_presence_is_dear(&presence, 1)); /* too few */
+    (void) run(&presence, &now, 100 * INNER, INNER, &operations, &waited);
+    assert_true(osc_cached_presence_is_dear(&presence, HELPER));
+    assert_false(osc_cached_presence_is_dear(&presence, INNER));
+    (void) run(&presence, &now, COMPUTES, COMPUTES, &operations, &waited);
+    assert_int_equal(presence.state, OSC_CACHED_PRESENCE_AWAY);
+    assert_false(osc_cached_presence_is_dear(&presence, HELPER));
+    (void) run(&mapped, &now, 100000, 100, &operations, &waited);
+    assert_false(osc_cached_presence_is_dear(&mapped, 1));
+}
+
 /* A flush long after the operations is fast everywhere, and connecting is no reason. */
 static void test_no_hasty_decisions(void **state)
 {
@@ -122,11 +142,9 @@ static void test_rare_waits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_comes_and_goes),
-        cmocka_unit_test(test_mapped_memory_is_never_left),
-        cmocka_unit_test(test_no_hasty_decisions),
-        cmocka_unit_test(test_busy_machine),
-        cmocka_unit_test(test_rare_waits),
+        cmocka_unit_test(test_comes_and_goes), cmocka_unit_test(test_mapped_memory_is_never_left),
+        cmocka_unit_test(test_dear),           cmocka_unit_test(test_no_hasty_decisions),
+        cmocka_unit_test(test_busy_machine),   cmocka_unit_test(test_rare_waits),
     };
 
     return cmocka_run_group_tests_name("osc_cached_presence", tests, NULL, NULL);

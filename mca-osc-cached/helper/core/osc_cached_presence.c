@@ -83,3 +83,9 @@ void osc_cached_presence_helped(osc_cached_presence_t *presence, uint64_t waited
         watch(presence);
     }
 }
+
+bool osc_cached_presence_is_dear(const osc_cached_presence_t *presence, uint64_t round_trip_ns)
+{
+    return OSC_CACHED_PRESENCE_WATCHED == presence->state && ENOUGH <= presence->inner.count
+           && round_trip_ns < presence->mean;
+}

@@ -75,4 +75,8 @@ static inline bool osc_cached_presence_is_away(const osc_cached_presence_t *pres
            && helper_ns < presence->waited;
 }
 
+/** Do flushes of the inner component take longer on average than a round trip to the helper?  Then
+ * what is locked at the helper, and ends with a message to it, may go there as well. */
+bool osc_cached_presence_is_dear(const osc_cached_presence_t *presence, uint64_t round_trip_ns);
+
 #endif /* OSC_CACHED_PRESENCE_H */
