@@ -1,13 +1,18 @@
 /* One helper per node: the first process of the node has the only thread, which does all
  * accumulates and locks on the memory of all; puts and gets inside of a node are copies, and nothing
- * is left of the windows. Windows with other memory have a helper in each process.
+ * is left of the windows. Windows with other memory have a helper in each process, and so have all
+ * when one process cannot share its memory.
  * test: for=osc-cached needs=cache ranks=2,4 transport=shm,tcp limit=60 args=allocate
  * test: for=osc-cached needs=cache ranks=2 transport=shm limit=60 args=create expect="text:not allocated by MPI_Win_allocate"
+ * test: for=osc-cached needs=cache ranks=2 transport=tcp limit=60 args=limited expect="text:gives no memory that two processes can map"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "helper.h"
+
+#include <signal.h>
+#include <sys/resource.h>
 
 enum { WINDOWS = 10, SUMS = 20 };
 
@@ -112,7 +117,9 @@ static MPI_Win make(int creates, long **base)
 
 int main(int argc, char **argv)
 {
-    int creates = 0 == strcmp("create", argv[1]), leads, here, files = 0, targets;
+    int creates = 0 == strcmp("create", argv[1]), limited = 0 == strcmp("limited", argv[1]);
+    int alone = creates || limited, leads, here, files = 0, targets;
+    struct rlimit none = {.rlim_cur = 0, .rlim_max = RLIM_INFINITY};
     struct counters c;
     long *base;
     MPI_Comm node;
@@ -125,10 +132,14 @@ int main(int argc, char **argv)
     OK(MPI_Comm_rank(node, &leads));
     OK(MPI_Comm_size(node, &here));
     leads = 0 == leads;
+    if (limited && 1 == test_rank) { /* no file, and no memory that is like one, can grow */
+        signal(SIGXFSZ, SIG_IGN);
+        CHECK(0 == setrlimit(RLIMIT_FSIZE, &none), "no limit");
+    }
     win = make(creates, &base);
     counters_open(&c, &win);
-    CHECK((creates || leads) == has_thread(), "threads: %d", has_thread());
-    if (!creates) {
+    CHECK((alone || leads) == has_thread(), "threads: %d", has_thread());
+    if (!alone) {
         targets = 0; /* with memory */
         for (int k = 0; k < test_size; ++k) {
             targets += 0 < words_of(k);
@@ -137,7 +148,7 @@ int main(int argc, char **argv)
     }
     test_barrier();
     use(win, base);
-    if (!creates && here == test_size) {
+    if (!alone && here == test_size) {
         COUNTS(&c, "helper_operations", SUMS * targets, "of this process");
         COUNTS(&c, "helper_locks", 2 * targets, "of this process");
         COUNTS(&c, "helper_copies", 2 * targets, "of this process");
