@@ -227,33 +227,37 @@ static void shift_path(osc_cached_index_t *index, uint32_t length, uint32_t last
 }
 
 /*
- * The empty slots of two lines, in one word: bit i of slot i of the first, bit 8 + i of the second,
- * their numbers from bit 16 and from bit 20 on. Without a branch, as osc_cached_index_scan.
+ * The slots of two lines with an entry's number plus 1, or 0: the empty ones, in one word: bit i of
+ * slot i of the first, bit 8 + i of the second, how many they are from bit 16 and from bit 20 on.
+ * Without a branch, as osc_cached_index_scan.
  */
 #if defined(__GNUC__)
-static uint32_t empty_slots(const osc_cached_index_line_t *a, const osc_cached_index_line_t *b)
+static uint32_t slots_with(const osc_cached_index_line_t *a, const osc_cached_index_line_t *b,
+                           uint32_t entry)
 {
     enum { A = 1 << 16, B = 1 << 20 };
-    const osc_cached_index_quad_t *x = (const void *) a, *y = (const void *) b, none = {0};
+    const osc_cached_index_quad_t *x = (const void *) a, *y = (const void *) b;
+    const osc_cached_index_quad_t e = {entry, entry, entry, entry};
     const osc_cached_index_quad_t x2 = {A | 1, A | 2, A | 4, A | 8};
     const osc_cached_index_quad_t x3 = {A | 16, A | 32, A | 64, A | 128};
     const osc_cached_index_quad_t y2 = {B | 256, B | 512, B | 1024, B | 2048};
     const osc_cached_index_quad_t y3 = {B | 4096, B | 8192, B | 16384, B | 32768};
     osc_cached_index_pair_t sums =
-        (osc_cached_index_pair_t) (((x[2] == none) & x2) + ((x[3] == none) & x3)
-                                   + ((y[2] == none) & y2) + ((y[3] == none) & y3));
+        (osc_cached_index_pair_t) (((x[2] == e) & x2) + ((x[3] == e) & x3) + ((y[2] == e) & y2)
+                                   + ((y[3] == e) & y3));
     uint64_t sum = sums[0] + sums[1];
 
     return (uint32_t) (sum + (sum >> 32));
 }
 #else
-static uint32_t empty_slots(const osc_cached_index_line_t *a, const osc_cached_index_line_t *b)
+static uint32_t slots_with(const osc_cached_index_line_t *a, const osc_cached_index_line_t *b,
+                           uint32_t entry)
 {
     uint32_t sum = 0;
 
     for (uint32_t i = 0; i < OSC_CACHED_INDEX_LINE_SLOTS; ++i) {
-        sum += (0 == a->entry[i]) ? UINT32_C(1) << 16 | UINT32_C(1) << i : 0;
-        sum += (0 == b->entry[i]) ? UINT32_C(1) << 20 | UINT32_C(256) << i : 0;
+        sum += (entry == a->entry[i]) ? UINT32_C(1) << 16 | UINT32_C(1) << i : 0;
+        sum += (entry == b->entry[i]) ? UINT32_C(1) << 20 | UINT32_C(256) << i : 0;
     }
     return sum;
 }
@@ -270,7 +274,7 @@ static uint32_t find_slot(osc_cached_index_t *index, uint64_t hash, uint32_t lim
 {
     uint32_t even = osc_cached_index_even_line(index, hash);
     uint32_t odd = osc_cached_index_other_line(index, osc_cached_index_fingerprint(hash), even);
-    uint32_t empty = empty_slots(&index->lines[even], &index->lines[odd]);
+    uint32_t empty = slots_with(&index->lines[even], &index->lines[odd], 0);
 
     *length = 0;
     if (0 == empty) {
@@ -346,20 +350,17 @@ int osc_cached_index_remove_at(osc_cached_index_t *index, uint32_t position)
 static uint32_t find_entry(const osc_cached_index_t *index, uint64_t hash, uint32_t entry,
                            uint32_t *copies)
 {
-    uint32_t line = osc_cached_index_even_line(index, hash);
-    uint32_t found = OSC_CACHED_INDEX_NONE;
+    uint32_t even = osc_cached_index_even_line(index, hash);
+    uint32_t odd = osc_cached_index_other_line(index, osc_cached_index_fingerprint(hash), even);
+    uint32_t found = slots_with(&index->lines[even], &index->lines[odd], entry + 1);
 
-    *copies = 0;
-    for (int side = 0; side < 2; ++side) {
-        for (uint32_t i = 0; i < OSC_CACHED_INDEX_LINE_SLOTS; ++i) {
-            if (entry + 1 == index->lines[line].entry[i]) {
-                found = line * OSC_CACHED_INDEX_LINE_SLOTS + i;
-                ++*copies;
-            }
-        }
-        line = osc_cached_index_other_line(index, osc_cached_index_fingerprint(hash), line);
+    *copies = (found >> 20) + (found >> 16 & 15);
+    if (0 == found) {
+        return OSC_CACHED_INDEX_NONE;
     }
-    return found;
+    return (0 != (found & 255))
+               ? even * OSC_CACHED_INDEX_LINE_SLOTS + osc_cached_lowest_bit(found)
+               : odd * OSC_CACHED_INDEX_LINE_SLOTS + osc_cached_lowest_bit(found >> 8);
 }
 
 int osc_cached_index_remove(osc_cached_index_t *index, uint64_t hash, uint32_t entry)
