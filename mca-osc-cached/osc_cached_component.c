@@ -179,6 +179,7 @@ static int component_init(bool enable_progress_threads, bool enable_mpi_threads)
     }
     ompi_osc_cached_memory_init();
     ompi_osc_cached_devices_init();
+    ompi_osc_cached_clock_init();
     return ompi_osc_cached_inner_init(enable_progress_threads, enable_mpi_threads);
 }
 

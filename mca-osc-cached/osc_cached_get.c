@@ -309,13 +309,26 @@ static inline int issue(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t
     }
     ompi_osc_cached_window_lock(window);
     if (timed) {
-        peer->batch_ns = sum_ns(peer->batch_ns, ompi_osc_cached_now() - begin);
+        peer->batch_ns = sum_ns(peer->batch_ns, ompi_osc_cached_since(begin, 1));
         OSC_CACHED_WRITE(peer->batch_timed, peer->batch_timed + 1);
         window->timed = true;
     }
     ++peer->batch_gets;
     *sequence = ompi_osc_cached_issued(window, peer);
     return OMPI_SUCCESS;
+}
+
+/* The same, of a get that is measured since then: what the real one takes is not ours. */
+static inline int issue_measured(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                                 const arguments_t *a, uint64_t *begin, uint64_t *sequence)
+{
+    uint64_t issued = (0 < *begin) ? ompi_osc_cached_now() : 0;
+    int ret = issue(window, peer, a, sequence);
+
+    if (0 < *begin) {
+        *begin += ompi_osc_cached_now() - issued;
+    }
+    return ret;
 }
 
 /* Past the cache. */
@@ -343,7 +356,7 @@ static inline int hit(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *
     account(window, peer, wanted, OSC_CACHED_HIT, wanted->bytes, false);
     quiet = NULL != a->request && ompi_osc_cached_was_quiet(window);
     if (0 < wanted->begin) {
-        osc_cached_profit_follow(&window->costs.hit_ns, ompi_osc_cached_now() - wanted->begin);
+        osc_cached_profit_follow(&window->costs.hit_ns, ompi_osc_cached_since(wanted->begin, 1));
     }
     ompi_osc_cached_window_unlock(window);
     if (OPAL_UNLIKELY(0 < ompi_osc_cached_numbers.verify)) {
@@ -594,7 +607,7 @@ keep(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer, wanted_t *w
 static int miss(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
                 const arguments_t *a, wanted_t *wanted)
 {
-    uint64_t stamp = osc_cached_cache_stamp(&window->cache, &peer->cache), sequence, issued = 0;
+    uint64_t stamp = osc_cached_cache_stamp(&window->cache, &peer->cache), sequence;
     osc_cached_access_t access = OSC_CACHED_FAILING;
     uint32_t record = OSC_CACHED_CACHE_NONE;
     rget_t *rget = NULL;
@@ -605,16 +618,9 @@ static int miss(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
         return ret;
     }
     ompi_osc_cached_window_unlock(window);
-    if (0 < wanted->begin) {
-        issued = ompi_osc_cached_now();
-    }
-    ret = issue(window, peer, a, &sequence);
+    ret = issue_measured(window, peer, a, &wanted->begin, &sequence);
     if (OMPI_SUCCESS != ret) {
         return ret;
-    }
-    if (0 < wanted->begin) {
-        /* the time that the real get took is not ours */
-        wanted->begin += ompi_osc_cached_now() - issued;
     }
     if (!is_open(window) || (window->threaded && is_exposed(&wanted->buffer, wanted->bytes))) {
         goto done; /* exposed: since the look-up, by another thread */
@@ -633,7 +639,7 @@ static int miss(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
 done:
     account(window, peer, wanted, access, 0, false);
     if (0 < wanted->begin) {
-        osc_cached_profit_follow(&window->costs.miss_ns, ompi_osc_cached_now() - wanted->begin);
+        osc_cached_profit_follow(&window->costs.miss_ns, ompi_osc_cached_since(wanted->begin, 2));
     }
     ompi_osc_cached_window_unlock(window);
     if (OSC_CACHED_CACHE_NONE != record && NULL != rget) {
@@ -678,8 +684,7 @@ __opal_attribute_noinline__ static void end_round(ompi_osc_cached_window_t *wind
 {
     osc_cached_profit_t keep = peer->profit;
 
-    ompi_osc_cached_add(window, OSC_CACHED_STAT_ns_saved,
-                        osc_cached_profit_saved(&peer->profit, &window->costs));
+    ompi_osc_cached_window_settle(window, peer);
     if (0 == peer->profit.timed && 0 < peer->batch_timed) {
         /* no synchronisation so far: a long epoch */
         osc_cached_profit_decide_early(&peer->profit, &window->costs,
@@ -881,7 +886,7 @@ __opal_attribute_noinline__ static bool is_plain_hit_inside(ompi_osc_cached_wind
  * thread, runs of bytes on both sides, access to the target. Asked here is the rest of
  * may_be_cached(). */
 __opal_attribute_noinline__ static int plain_miss(ompi_osc_cached_window_t *window,
-                                                  const arguments_t *a)
+                                                  const arguments_t *a, uint64_t begin)
 {
     osc_cached_cache_t *cache = &window->cache;
     ompi_osc_cached_peer_t *peer = window->peers.recent;
@@ -909,24 +914,28 @@ __opal_attribute_noinline__ static int plain_miss(ompi_osc_cached_window_t *wind
     ++window->ticks;
     ompi_osc_cached_count_alone(window, OSC_CACHED_STAT_gets);
     osc_cached_cache_missed(cache, wanted.bytes);
-    ret = issue(window, peer, a, &sequence);
+    ret = issue_measured(window, peer, a, &begin, &sequence);
     if (OMPI_SUCCESS == ret) {
         (void) keep(window, peer, &wanted, stamp, sequence, &access, true);
         account(window, peer, &wanted, access, 0, true);
+        if (0 < begin) {
+            osc_cached_profit_follow(&window->costs.miss_ns, ompi_osc_cached_since(begin, 2));
+        }
     }
     return ret;
 }
 
-typedef enum { PLAIN_HIT, PLAIN_MISS, PLAIN_NOT } plain_t;
+typedef enum { PLAIN_HIT, PLAIN_MISS, PLAIN_MEASURED, PLAIN_NOT } plain_t;
 
 /* The whole of a hit in its most frequent form: one thread, runs of bytes on both sides. Of what
  * may_be_cached() asks, an entry with the right stamp answers most: there is none for this process
- * itself, and none while own writes or uncounted operations are on their way. */
-static inline plain_t plain_get(ompi_osc_cached_window_t *window, uint32_t ways, void *origin_addr,
-                                ompi_osc_cached_count_t origin_count,
-                                const ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
-                                ompi_osc_cached_count_t target_count,
-                                const ompi_datatype_t *target_dt)
+ * itself, and none while own writes or uncounted operations are on their way. Measured: by the
+ * caller; else it may be the turn of this one to be. */
+__opal_attribute_always_inline__ static inline plain_t
+plain_get(ompi_osc_cached_window_t *window, uint32_t ways, void *origin_addr,
+          ompi_osc_cached_count_t origin_count, const ompi_datatype_t *origin_dt, int target,
+          ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
+          const ompi_datatype_t *target_dt, bool measured)
 {
     enum { PLAIN = OPAL_DATATYPE_FLAG_CONTIGUOUS | OPAL_DATATYPE_FLAG_NO_GAPS };
     ompi_osc_cached_peer_t *peer = osc_cached_peers_find_again(&window->peers, target);
@@ -938,9 +947,11 @@ static inline plain_t plain_get(ompi_osc_cached_window_t *window, uint32_t ways,
 
     if (PLAIN != (origin_dt->super.flags & target_dt->super.flags & PLAIN)
         || !ompi_osc_cached_has_access(ways, peer) || 0 < peer->profit.passed
-        || (size_t) origin_count * origin_dt->super.size != bytes
-        || 0 == (window->ticks + 1) % MEASURED) {
+        || (size_t) origin_count * origin_dt->super.size != bytes) {
         return PLAIN_NOT;
+    }
+    if (!measured && OPAL_UNLIKELY(0 == (window->ticks + 1) % MEASURED)) {
+        return PLAIN_MEASURED;
     }
     key.address =
         (uint64_t) target_disp * unit_of(window, target) + (uint64_t) target_dt->super.true_lb;
@@ -988,7 +999,7 @@ __opal_attribute_noinline__ static bool is_shared_hit(ompi_osc_cached_window_t *
             (uint64_t) a->target_disp * unit_of(window, a->target) + (uint64_t) target->true_lb;
         hit = osc_cached_gate_hit(lane, &window->cache, peer, key, buffer, bytes);
         if (hit && 0 < begin) {
-            lane->hit_ns = (uint32_t) (ompi_osc_cached_now() - begin);
+            lane->hit_ns = (uint32_t) ompi_osc_cached_since(begin, 1);
         }
     }
     osc_cached_gate_leave(lane);
@@ -1007,6 +1018,21 @@ __opal_attribute_noinline__ static int looked_up_get(ompi_osc_cached_window_t *w
     return inner_get(window, a);
 }
 
+/* What plain hits and misses cost, measured in one of some. */
+__opal_attribute_noinline__ static int measured_get(ompi_osc_cached_window_t *window, uint32_t ways,
+                                                    const arguments_t *a)
+{
+    uint64_t begin = ompi_osc_cached_now();
+    plain_t plain = plain_get(window, ways, a->origin_addr, a->origin_count, a->origin_dt,
+                              a->target, a->target_disp, a->target_count, a->target_dt, true);
+
+    if (PLAIN_HIT == plain) {
+        osc_cached_profit_follow(&window->costs.hit_ns, ompi_osc_cached_since(begin, 1));
+        return OMPI_SUCCESS;
+    }
+    return (PLAIN_MISS == plain) ? plain_miss(window, a, begin) : looked_up_get(window, a);
+}
+
 __opal_attribute_noinline__ static int
 cached_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
            struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
@@ -1016,7 +1042,7 @@ cached_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
     uint32_t ways = ompi_osc_cached_ways(window);
     plain_t plain = OPAL_LIKELY(ways & OSC_CACHED_WAY_PLAIN)
                         ? plain_get(window, ways, origin_addr, origin_count, origin_dt, target,
-                                    target_disp, target_count, target_dt)
+                                    target_disp, target_count, target_dt, false)
                         : PLAIN_NOT;
 
     if (OPAL_LIKELY(PLAIN_HIT == plain)) {
@@ -1025,7 +1051,10 @@ cached_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
     arguments_t a = {origin_addr, origin_count, origin_dt, target,
                      target_disp, target_count, target_dt, NULL};
     if (PLAIN_MISS == plain) {
-        return plain_miss(window, &a);
+        return plain_miss(window, &a, 0);
+    }
+    if (PLAIN_MEASURED == plain) {
+        return measured_get(window, ways, &a);
     }
     if ((ways & OSC_CACHED_WAY_SHARED) && is_shared_hit(window, &a)) {
         return OMPI_SUCCESS;

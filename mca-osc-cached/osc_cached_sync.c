@@ -102,7 +102,7 @@ static inline uint64_t begin_of(const ompi_osc_cached_window_t *window,
 
 static inline uint64_t ns_since(uint64_t begin)
 {
-    return (0 < begin) ? ompi_osc_cached_now() - begin : 0;
+    return (0 < begin) ? ompi_osc_cached_since(begin, 1) : 0;
 }
 
 /* A moment at which operations will have been issued before it, or after it. */
@@ -132,8 +132,8 @@ static void end_batch(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *
                                 peer->batch_ns / peer->batch_timed + sync_ns / peer->batch_gets);
         if (peer->profit.get_ns < below) {
             /* what this round has saved, before it ends */
-            ompi_osc_cached_add(window, OSC_CACHED_STAT_ns_saved,
-                                osc_cached_profit_saved(&peer->profit, &window->costs));
+            ompi_osc_cached_window_settle(window, peer);
+            peer->profit.looked = 0;
             peer->profit.hits = 0;
             peer->profit.joins = 0;
         }
@@ -156,7 +156,7 @@ static void fill(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
     osc_cached_cache_complete(&window->cache, &peer->cache, sequence);
     records -= window->cache.num_records;
     if (!peer->untimed && 0 < records) {
-        osc_cached_profit_follow(&window->costs.copy_ns, (ompi_osc_cached_now() - begin) / records);
+        osc_cached_profit_follow(&window->costs.copy_ns, ompi_osc_cached_since(begin, 1) / records);
     }
 }
 

@@ -189,6 +189,8 @@ typedef struct ompi_osc_cached_window_t {
     uint32_t quiet;      /**< flushes since the last progress */
     uint32_t retry_open; /**< gets until another attempt to open the cache */
     osc_cached_profit_costs_t costs;
+    uint64_t
+        debt_ns; /**< that the cache has cost more than it saved, before ns_saved grows again */
     const char *mode_key;     /**< the string under which the mode came last: see is_overruled() */
     const char *unless_given; /**< while subscribing to a key: what it says when it is not given */
     uint64_t told_resizes;    /**< resizes that the window's info knows of */
@@ -288,6 +290,9 @@ void ompi_osc_cached_window_invalidate(ompi_osc_cached_window_t *window);
 bool ompi_osc_cached_window_read(const ompi_win_t *win, int stat, unsigned long *value);
 /** Count every call from now on; nothing for a window that is not ours.  Never reads *win. */
 void ompi_osc_cached_window_count_all(const ompi_win_t *win);
+/** Count what the present round of a target has saved, before it ends; caller holds the lock. */
+void ompi_osc_cached_window_settle(ompi_osc_cached_window_t *window,
+                                   const ompi_osc_cached_peer_t *peer);
 /** Print the summary line of a window. */
 void ompi_osc_cached_window_print(ompi_osc_cached_window_t *window);
 
@@ -299,6 +304,17 @@ static inline uint64_t ompi_osc_cached_now(void)
 
     (void) clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t) now.tv_sec * 1000000000 + (uint64_t) now.tv_nsec;
+}
+
+/** ns that a reading of the clock takes. */
+extern __opal_attribute_visibility__("hidden") uint32_t ompi_osc_cached_clock_ns;
+void ompi_osc_cached_clock_init(void);
+
+/** ns since then, beside so many readings of the clock, this one included. */
+static inline uint64_t ompi_osc_cached_since(uint64_t begin, uint32_t readings)
+{
+    return osc_cached_profit_elapsed(begin, ompi_osc_cached_now(), readings,
+                                     ompi_osc_cached_clock_ns);
 }
 
 void ompi_osc_cached_window_lock_threaded(ompi_osc_cached_window_t *window);

@@ -48,11 +48,23 @@ uint64_t osc_cached_profit_distance(const osc_cached_profit_t *profit, uint64_t 
     return distance + (uint64_t) ((double) distance * share * (osc_cached_profit_rate(profit) - 1));
 }
 
+uint64_t osc_cached_profit_settle(const osc_cached_profit_t *profit,
+                                  const osc_cached_profit_costs_t *costs, uint64_t *debt)
+{
+    uint64_t saved = osc_cached_profit_saved(profit, costs), spent;
+
+    if (0 == profit->timed) {
+        return 0;
+    }
+    spent = osc_cached_profit_spent(profit, costs) + *debt;
+    *debt = (saved < spent) ? spent - saved : 0;
+    return (saved < spent) ? 0 : saved - spent;
+}
+
 void osc_cached_profit_decide(osc_cached_profit_t *profit, const osc_cached_profit_costs_t *costs)
 {
     uint64_t saved = osc_cached_profit_saved(profit, costs);
-    uint64_t spent = (uint64_t) (profit->looked - profit->hits - profit->joins)
-                     * ((uint64_t) costs->miss_ns + costs->copy_ns);
+    uint64_t spent = osc_cached_profit_spent(profit, costs);
 
     profit->round = OSC_CACHED_PROFIT_ROUND;
     if (0 < profit->timed && OSC_CACHED_CHEAP != osc_cached_profit_state(profit)) {

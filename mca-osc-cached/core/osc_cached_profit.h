@@ -72,6 +72,20 @@ typedef struct {
     uint32_t copy_ns; /**< the copy of what a miss has brought */
 } osc_cached_profit_costs_t;
 
+/**
+ * What passed between two readings of a clock, beside the readings themselves.
+ *
+ * @param readings  that took place since the first one, the second one included
+ * @param each      ns that one takes: as much as a hit, on some machines
+ */
+static inline uint64_t osc_cached_profit_elapsed(uint64_t begin, uint64_t end, uint32_t readings,
+                                                 uint32_t each)
+{
+    uint64_t ours = (uint64_t) readings * each;
+
+    return (ours < end - begin) ? end - begin - ours : 0;
+}
+
 /** Follow a measured time near the lower quartile. */
 void osc_cached_profit_follow(uint32_t *typical, uint64_t ns);
 
@@ -136,6 +150,23 @@ static inline uint64_t osc_cached_profit_saved(const osc_cached_profit_t *profit
     return ((costs->hit_ns < get) ? profit->hits * (get - costs->hit_ns) : 0)
            + ((join < get) ? profit->joins * (get - join) : 0);
 }
+
+/** Nanoseconds that the misses of this round have cost. */
+static inline uint64_t osc_cached_profit_spent(const osc_cached_profit_t *profit,
+                                               const osc_cached_profit_costs_t *costs)
+{
+    return (uint64_t) (profit->looked - profit->hits - profit->joins)
+           * ((uint64_t) costs->miss_ns + costs->copy_ns);
+}
+
+/**
+ * What a run without the cache would have taken longer in this round.
+ *
+ * @param[in,out] debt  ns that earlier rounds have cost more than they saved, and with this one
+ * @return ns saved beyond the debt; 0 as long as nobody knows what a get costs
+ */
+uint64_t osc_cached_profit_settle(const osc_cached_profit_t *profit,
+                                  const osc_cached_profit_costs_t *costs, uint64_t *debt);
 
 /** End a round: WATCHED or SAMPLED from now on. */
 void osc_cached_profit_decide(osc_cached_profit_t *profit, const osc_cached_profit_costs_t *costs);
