@@ -1,4 +1,4 @@
-/* H11: short epochs of MPI_Win_lock over a network: what is put and got in them goes to the helper
+/* H11: short epochs of MPI_Win_lock over a network: what is put and got in them may go to the helper
  * that has the lock, with the message that ends the epoch; nothing is lost between two processes.
  * test: for=osc-cached ranks=2,3 transport=tcp limit=60 mca="osc_cached_helper=on"
  *
@@ -34,8 +34,7 @@ int main(int argc, char **argv)
         }
         OK(MPI_Win_unlock(0, win));
     }
-    CHECK(0 == test_rank || test_is_plain() || 0 < counter(&c, "helper_operations"),
-          "no put or get of %d epochs", EPOCHS);
+    COUNTS(&c, "helper_locks", 0 == test_rank ? 0 : EPOCHS, "one for each epoch");
     test_barrier();
     OK(MPI_Win_lock(MPI_LOCK_SHARED, test_rank, 0, win));
     for (int k = 0; k < WORDS && 0 == test_rank; ++k) {
