@@ -324,8 +324,8 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
         (void) ompi_osc_cached_window_units(comm, disp_unit, size, &unit, &units, &reach, votes);
         memory = ompi_osc_cached_helper_allocate(comm, size, votes, base);
     }
-    ret = inner->osc_select(win, base, size, disp_unit, comm, info,
-                            (NULL == memory) ? seen : MPI_WIN_FLAVOR_CREATE, model);
+    seen = (NULL == memory) ? seen : MPI_WIN_FLAVOR_CREATE;
+    ret = inner->osc_select(win, base, size, disp_unit, comm, info, seen, model);
     if (on_file) {
         ompi_osc_cached_storage_attach(win, ret);
     }
@@ -353,6 +353,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     config.reach = reach;
     ompi_osc_cached_window_prepare(window, &config, &ompi_osc_cached_alloc, unit, units);
     window->memory = memory;
+    window->inner_flavor = seen;
     if (MPI_WIN_FLAVOR_CREATE != flavor && MPI_WIN_FLAVOR_DYNAMIC != flavor && 0 < size) {
         ompi_osc_cached_expose(win, *base, size); /* nobody had it before */
     }

@@ -416,8 +416,7 @@ static int flush_fetching(ompi_osc_cached_window_t *window)
 {
     int ret = OMPI_SUCCESS;
 
-    if (window->threaded
-        || (MPI_WIN_FLAVOR_CREATE != window->win->w_flavor && NULL == window->memory)) {
+    if (window->threaded || MPI_WIN_FLAVOR_CREATE != window->inner_flavor) {
         return OMPI_SUCCESS;
     }
     for (ompi_osc_cached_peer_t *peer = window->busy; NULL != peer && OMPI_SUCCESS == ret;

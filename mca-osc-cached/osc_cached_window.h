@@ -198,9 +198,10 @@ typedef struct ompi_osc_cached_window_t {
     struct ompi_osc_cached_shadow_t *shadows;  /**< see osc_cached_verify.c */
     struct ompi_osc_cached_rget_t *rgets;      /**< MPI_Rget on their way that fill entries */
     struct ompi_osc_cached_helper_t *helper;   /**< see helper/; NULL: it has none */
-    struct ompi_osc_cached_node_t *memory;     /**< see helper/; NULL: it is the inner component's */
-    const _Atomic unsigned long *served;       /**< operations that our helper did for others */
-    int number;                                /**< of the window in the trace */
+    struct ompi_osc_cached_node_t *memory; /**< see helper/; NULL: it is the inner component's */
+    const _Atomic unsigned long *served;   /**< operations that our helper did for others */
+    int number;                            /**< of the window in the trace */
+    int inner_flavor;                      /**< what the inner component was asked for */
     /** the inner module's functions as the inner component left them */
     ompi_osc_base_module_t inner;
     /** name of the inner component, for the summary */
