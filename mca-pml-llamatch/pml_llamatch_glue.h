@@ -46,17 +46,6 @@ const char *mca_pml_llamatch_word(const mca_base_var_enum_value_t *words, int va
 /** All words, separated by commas. */
 void mca_pml_llamatch_list_words(const mca_base_var_enum_value_t *words, char *text, size_t size);
 
-/** --- communicators (pml_llamatch_tuning.c) --- */
-
-/**
- * The queues of a communicator, if it is one of ours. @p comm is only compared: a tool may still
- * know one that was freed. Nobody changes or frees them until they are unlocked.
- *
- * @return NULL when it is not; nothing is locked then
- */
-mca_pml_llamatch_queues_t *mca_pml_llamatch_lock_queues(const void *comm);
-void mca_pml_llamatch_unlock_queues(mca_pml_llamatch_queues_t *queues);
-
 /** --- info keys (pml_llamatch_info.c) --- */
 
 void mca_pml_llamatch_info_subscribe(ompi_communicator_t *comm);
@@ -70,12 +59,15 @@ void mca_pml_llamatch_pvar_fini(void);
 void mca_pml_llamatch_pvar_bind(const mca_base_pvar_t *pvar, const void *comm);
 
 /**
- * Like mca_pml_llamatch_lock_queues, for the reader of a handle that is bound to @p comm.
+ * The queues of @p comm, for the reader of a handle that is bound to it. Nobody changes or frees
+ * them until they are unlocked.
  *
- * @return NULL also when that communicator was freed, and another one has its address
+ * @return NULL when it is not one of ours, or was freed, also when another one has its address;
+ * then nothing is locked
  */
 mca_pml_llamatch_queues_t *mca_pml_llamatch_pvar_lock(const mca_base_pvar_t *pvar,
                                                       const void *comm);
+void mca_pml_llamatch_unlock_queues(mca_pml_llamatch_queues_t *queues);
 
 /** A communicator will be gone. */
 void mca_pml_llamatch_pvar_freed(const void *comm);

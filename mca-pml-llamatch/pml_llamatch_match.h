@@ -37,15 +37,12 @@ _Static_assert(LLAMATCH_ANY_SOURCE == OMPI_ANY_SOURCE, "the core's ANY_SOURCE mu
 /** Part of ob1's state of a communicator; llamatch_peer_t is part of ob1's state of a peer. */
 typedef struct mca_pml_llamatch_queues {
     llamatch_engine_t engine;
-    bool fixed;                           /**< the engine's kind; from add_comm on */
-    bool pauses_heater;                   /**< by the info key */
-    struct ompi_communicator_t *comm;     /**< whose queues these are; from add_comm on */
-    struct mca_pml_llamatch_queues *next; /**< of all communicators (pml_llamatch_tuning.c) */
-    struct mca_pml_llamatch_queues *prev;
+    bool fixed;         /**< the engine's kind; from add_comm on */
+    bool pauses_heater; /**< by the info key */
 } mca_pml_llamatch_queues_t;
 
 /** Peers that a communicator itself has pointers to: with these it is an odd number of lines. */
-#define MCA_PML_LLAMATCH_FEW_PROCS 12
+#define MCA_PML_LLAMATCH_FEW_PROCS 15
 
 /** As the parameters say. The info key may still have another kind in mind (add_comm). */
 static inline void mca_pml_llamatch_queues_init(mca_pml_llamatch_queues_t *queues)

@@ -87,10 +87,12 @@ static binding_t *find_binding(const mca_base_pvar_t *pvar, const void *comm)
 
 void mca_pml_llamatch_pvar_bind(const mca_base_pvar_t *pvar, const void *comm)
 {
+    /* else it may be another PML's */
+    bool ours = mca_pml_llamatch.enabled && NULL != ((ompi_communicator_t *) comm)->c_pml_comm;
     binding_t *binding;
 
     opal_mutex_lock(&bindings_lock);
-    if (NULL == find_binding(pvar, comm)) {
+    if (NULL == find_binding(pvar, comm) && ours) {
         binding = malloc(sizeof(*binding)); /* without it the handle reads nothing */
         if (NULL != binding) {
             binding->next = bindings;
@@ -104,12 +106,24 @@ void mca_pml_llamatch_pvar_bind(const mca_base_pvar_t *pvar, const void *comm)
 
 mca_pml_llamatch_queues_t *mca_pml_llamatch_pvar_lock(const mca_base_pvar_t *pvar, const void *comm)
 {
-    bool bound;
+    mca_pml_llamatch_comm_t *state;
 
     opal_mutex_lock(&bindings_lock);
-    bound = NULL != find_binding(pvar, comm);
+    if (NULL == find_binding(pvar, comm)) {
+        opal_mutex_unlock(&bindings_lock);
+        return NULL;
+    }
+    state = ((ompi_communicator_t *) comm)->c_pml_comm;
+    LLAMATCH_MATCHING_LOCK(&state->matching_lock);
+    return state->queues;
+}
+
+void mca_pml_llamatch_unlock_queues(mca_pml_llamatch_queues_t *queues)
+{
+    char *state = (char *) queues - offsetof(mca_pml_llamatch_comm_t, queues);
+
+    LLAMATCH_MATCHING_UNLOCK(&((mca_pml_llamatch_comm_t *) state)->matching_lock);
     opal_mutex_unlock(&bindings_lock);
-    return bound ? mca_pml_llamatch_lock_queues(comm) : NULL;
 }
 
 void mca_pml_llamatch_pvar_freed(const void *comm)

@@ -359,65 +359,18 @@ void mca_pml_llamatch_release(opal_object_t *object)
     llamatch_pool_put(nodes, object);
 }
 
-static mca_pml_llamatch_queues_t *all_queues;
-static opal_mutex_t all_queues_lock = OPAL_MUTEX_STATIC_INIT;
-
-mca_pml_llamatch_queues_t *mca_pml_llamatch_lock_queues(const void *comm)
-{
-    mca_pml_llamatch_queues_t *queues;
-
-    opal_mutex_lock(&all_queues_lock);
-    for (queues = all_queues; NULL != queues; queues = queues->next) {
-        if (comm == queues->comm) {
-            LLAMATCH_MATCHING_LOCK(&queues->comm->c_pml_comm->matching_lock);
-            return queues;
-        }
-    }
-    opal_mutex_unlock(&all_queues_lock);
-    return NULL;
-}
-
-void mca_pml_llamatch_unlock_queues(mca_pml_llamatch_queues_t *queues)
-{
-    LLAMATCH_MATCHING_UNLOCK(&queues->comm->c_pml_comm->matching_lock);
-    opal_mutex_unlock(&all_queues_lock);
-}
-
 void mca_pml_llamatch_tuning_add_comm(struct ompi_communicator_t *comm)
 {
-    mca_pml_llamatch_queues_t *queues = comm->c_pml_comm->queues;
-
-    queues->comm = comm;
     mca_pml_llamatch_info_subscribe(comm); /* may exchange the engine, so before anybody sees it */
-    opal_mutex_lock(&all_queues_lock);
-    queues->next = all_queues;
-    queues->prev = NULL;
-    if (NULL != all_queues) {
-        all_queues->prev = queues;
-    }
-    all_queues = queues;
-    opal_mutex_unlock(&all_queues_lock);
 }
 
 void mca_pml_llamatch_tuning_del_comm(struct ompi_communicator_t *comm)
 {
-    mca_pml_llamatch_queues_t *queues = comm->c_pml_comm->queues;
-
-    if (queues->pauses_heater) {
+    if (comm->c_pml_comm->queues->pauses_heater) {
         mca_pml_llamatch_heater_pause(false);
     }
     mca_pml_llamatch_summary_add(comm);
     mca_pml_llamatch_pvar_freed(comm);
-    opal_mutex_lock(&all_queues_lock);
-    if (NULL != queues->next) {
-        queues->next->prev = queues->prev;
-    }
-    if (NULL != queues->prev) {
-        queues->prev->next = queues->next;
-    } else {
-        all_queues = queues->next;
-    }
-    opal_mutex_unlock(&all_queues_lock);
 }
 
 /* --- start and end -------------------------------------------------------------------------- */
