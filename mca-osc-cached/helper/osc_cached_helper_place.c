@@ -75,7 +75,9 @@ void ompi_osc_cached_helper_look_around(void)
 {
     hwloc_bitmap_t set = hwloc_bitmap_alloc();
 
+    /* an Open MPI with a hwloc of its own inside may have a topology that ours cannot read */
     if (NULL != set && OPAL_SUCCESS == opal_hwloc_base_get_topology()
+        && 0 == hwloc_topology_abi_check(opal_hwloc_topology)
         && 0 == hwloc_get_cpubind(opal_hwloc_topology, set, HWLOC_CPUBIND_PROCESS)
         && (int) sizeof(mine) <= hwloc_bitmap_list_snprintf(mine, sizeof(mine), set)) {
         mine[0] = '\0';
