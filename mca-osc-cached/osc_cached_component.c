@@ -25,6 +25,7 @@
 #include "ompi/constants.h"
 #include "ompi/mca/osc/base/base.h"
 
+#include "osc_cached_bounce.h"
 #include "osc_cached_forward.h"
 #include "osc_cached_get.h"
 #include "osc_cached_info.h"
@@ -275,7 +276,7 @@ static osc_cached_config_t make_config(const ompi_win_t *win)
                 .free_threshold = numbers->free_threshold,
             },
         .copy = ompi_osc_cached_type_copy,
-        .done = ompi_osc_cached_get_done,
+        .done = ompi_osc_cached_bounce_done,
         .budget = ompi_osc_cached_budget,
     };
 

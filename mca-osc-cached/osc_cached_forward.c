@@ -28,6 +28,7 @@
 #include "osc_cached_info.h"
 #include "osc_cached_memory.h"
 #include "osc_cached_pvar.h"
+#include "osc_cached_rget.h"
 #include "osc_cached_sync.h"
 #include "osc_cached_type.h"
 #include "osc_cached_verify.h"
@@ -134,7 +135,7 @@ static int forward_free(ompi_win_t *win)
     ompi_osc_cached_pvar_freed(win);
     ompi_osc_cached_info_leave(window);
     if (window->cacheable) {
-        ompi_osc_cached_get_forget(window);
+        ompi_osc_cached_rget_forget(window);
         ompi_osc_cached_verify_forget(window);
         ompi_osc_cached_type_forget(window);
     }

@@ -33,9 +33,12 @@
 #include "ompi/request/request.h"
 
 #include "core/osc_cached_block.h"
+#include "osc_cached_account.h"
+#include "osc_cached_bounce.h"
 #include "osc_cached_get.h"
 #include "osc_cached_info.h"
 #include "osc_cached_memory.h"
+#include "osc_cached_rget.h"
 #include "osc_cached_sync.h"
 #include "osc_cached_trace.h"
 #include "osc_cached_type.h"
@@ -70,15 +73,6 @@ typedef struct {
     uint64_t begin;           /* ns; this get is measured since then, 0: it is not */
 } wanted_t;
 
-/* An MPI_Rget on its way that will fill an entry. */
-typedef struct ompi_osc_cached_rget_t {
-    ompi_osc_cached_window_t *window; /* NULL: freed meanwhile */
-    struct ompi_osc_cached_rget_t *next, *prev;
-    ompi_osc_cached_peer_t *peer;
-    uint64_t sequence;
-    uint32_t record;
-} rget_t;
-
 static int inner_get(ompi_osc_cached_window_t *window, const arguments_t *a);
 static bool may_be_cached(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
                           const arguments_t *a, wanted_t *wanted);
@@ -95,8 +89,9 @@ static int partial(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *pee
 static int miss(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
                 const arguments_t *a, wanted_t *wanted);
 static void trace_bypassed(const ompi_osc_cached_window_t *window, const arguments_t *a);
-static void account(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
-                    const wanted_t *wanted, osc_cached_access_t access, size_t served, bool plain);
+static inline void account(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                           const wanted_t *wanted, osc_cached_access_t access, size_t served,
+                           bool plain);
 
 /* A get in an epoch and a mode that keep something. Each action gives up the lock. */
 static int get_looked_up(ompi_osc_cached_window_t *window, const arguments_t *a)
@@ -427,46 +422,6 @@ static int partial(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *pee
     return OMPI_SUCCESS;
 }
 
-static int rget_completed(ompi_request_t *request)
-{
-    rget_t *rget = request->req_complete_cb_data;
-    ompi_osc_cached_window_t *window = rget->window;
-
-    if (NULL != window) {
-        osc_cached_cache_complete_one(&window->cache, &rget->peer->cache, rget->record,
-                                      rget->sequence);
-        if (NULL == rget->prev) {
-            window->rgets = rget->next;
-        } else {
-            rget->prev->next = rget->next;
-        }
-        if (NULL != rget->next) {
-            rget->next->prev = rget->prev;
-        }
-    }
-    free(rget);
-    return OMPI_SUCCESS;
-}
-
-void ompi_osc_cached_get_forget(ompi_osc_cached_window_t *window)
-{
-    for (rget_t *rget = window->rgets; NULL != rget; rget = rget->next) {
-        rget->window = NULL;
-    }
-}
-
-static void follow_rget(rget_t *rget, ompi_request_t *request)
-{
-    ompi_osc_cached_window_t *window = rget->window;
-
-    rget->next = window->rgets;
-    if (NULL != rget->next) {
-        rget->next->prev = rget;
-    }
-    window->rgets = rget;
-    (void) ompi_request_set_callback(request, rget_completed, rget);
-}
-
 /* The cache may be opened now: the get is on its way. */
 static bool is_open(ompi_osc_cached_window_t *window)
 {
@@ -489,46 +444,6 @@ static bool is_open(ompi_osc_cached_window_t *window)
     return true;
 }
 
-/* What a block is fetched to: nobody's buffer has room for it, and the storage may move. */
-static char bounces; /* the mark of such a buffer, whose count is the address of the bounce */
-
-typedef struct {
-    size_t bytes; /* with this header, of the budget */
-    char data[];
-} bounce_t;
-
-static bounce_t *bounce_make(size_t bytes)
-{
-    size_t all = sizeof(bounce_t) + bytes;
-    bounce_t *bounce;
-
-    if (!ompi_osc_cached_budget.reserve(NULL, all)) {
-        return NULL;
-    }
-    bounce = malloc(all);
-    if (NULL == bounce) {
-        ompi_osc_cached_budget.give_back(NULL, all);
-        return NULL;
-    }
-    bounce->bytes = all;
-    return bounce;
-}
-
-static void bounce_free(bounce_t *bounce)
-{
-    ompi_osc_cached_budget.give_back(NULL, bounce->bytes);
-    free(bounce);
-}
-
-void ompi_osc_cached_get_done(const osc_cached_buffer_t *buffer)
-{
-    if (&bounces == buffer->from) {
-        bounce_free((bounce_t *) buffer->from_count);
-    } else {
-        ompi_osc_cached_type_done(buffer);
-    }
-}
-
 /* It is not there: fetch the block around it, if that has room; false: there is none. Without
  * threads, so that the cache's work can be done before the get is issued. */
 static bool fetch_block(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
@@ -542,26 +457,22 @@ static bool fetch_block(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t
     osc_cached_buffer_t buffer;
     uint64_t sequence;
     uint32_t record;
-    bounce_t *bounce;
 
     /* the inner get must begin at a whole displacement */
     if (cache->config.block < before || !is_open(window)
-        || NULL == (bounce = bounce_make(before + block->bytes))) {
+        || !ompi_osc_cached_bounce_make(&buffer, before, block->bytes)) {
         return false;
     }
     key.address = block->begin;
-    buffer = (osc_cached_buffer_t){.address = bounce->data + before,
-                                   .from = &bounces,
-                                   .from_count = (size_t) (uintptr_t) bounce};
     if (!osc_cached_cache_insert_block(
             cache, &peer->cache, key, osc_cached_index_hash(&cache->index, key), &buffer,
             block->bytes, block->skip, &wanted->buffer, wanted->bytes,
             osc_cached_cache_stamp(cache, &peer->cache), window->sequence + 1, &record)) {
-        bounce_free(bounce);
+        ompi_osc_cached_bounce_done(&buffer);
         return false;
     }
     ompi_osc_cached_type_keep(&wanted->buffer);
-    whole.origin_addr = bounce->data;
+    whole.origin_addr = (char *) buffer.address - before;
     whole.origin_count = whole.target_count = (ompi_osc_cached_count_t) (before + block->bytes);
     whole.origin_dt = whole.target_dt = MPI_BYTE;
     whole.target_disp = (ptrdiff_t) (block->begin / unit);
@@ -610,7 +521,7 @@ static int miss(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
     uint64_t stamp = osc_cached_cache_stamp(&window->cache, &peer->cache), sequence;
     osc_cached_access_t access = OSC_CACHED_FAILING;
     uint32_t record = OSC_CACHED_CACHE_NONE;
-    rget_t *rget = NULL;
+    struct ompi_osc_cached_rget_t *rget = NULL;
     int ret;
 
     if (OPAL_UNLIKELY(0 < wanted->block.bytes && NULL == a->request)
@@ -626,9 +537,7 @@ static int miss(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
         goto done; /* exposed: since the look-up, by another thread */
     }
     if (NULL != a->request) {
-        /* With several threads the request may complete while we attach ourselves to it: Open MPI's
-         * ompi_request_set_callback is not made for that. */
-        rget = window->threaded ? NULL : malloc(sizeof(*rget));
+        rget = ompi_osc_cached_rget_prepare(window);
         if (NULL == rget) {
             goto done;
         }
@@ -643,8 +552,7 @@ done:
     }
     ompi_osc_cached_window_unlock(window);
     if (OSC_CACHED_CACHE_NONE != record && NULL != rget) {
-        *rget = (rget_t){.window = window, .peer = peer, .sequence = sequence, .record = record};
-        follow_rget(rget, *a->request);
+        ompi_osc_cached_rget_follow(rget, window, peer, sequence, record, *a->request);
     } else {
         free(rget);
     }
@@ -664,94 +572,11 @@ static inline void trace_bypassed(const ompi_osc_cached_window_t *window, const 
     }
 }
 
-static const struct {
-    int stat;
-    const char *name;
-} accesses[OSC_CACHED_ACCESSES] = {
-    [OSC_CACHED_HIT] = {OSC_CACHED_STAT_hits, "hit"},
-    [OSC_CACHED_PARTIAL] = {OSC_CACHED_STAT_partial_hits, "partial"},
-    [OSC_CACHED_JOIN] = {OSC_CACHED_STAT_joins, "join"},
-    [OSC_CACHED_DIRECT] = {OSC_CACHED_STAT_direct, "direct"},
-    [OSC_CACHED_CONFLICTING] = {OSC_CACHED_STAT_conflicting, "conflicting"},
-    [OSC_CACHED_CAPACITY] = {OSC_CACHED_STAT_capacity, "capacity"},
-    [OSC_CACHED_FAILING] = {OSC_CACHED_STAT_failing, "failing"},
-    [OSC_CACHED_DECLINED] = {OSC_CACHED_STAT_declined, "declined"},
-};
-
-/* Enough gets were looked up to say what it was good for; caller holds the lock. */
-__opal_attribute_noinline__ static void end_round(ompi_osc_cached_window_t *window,
-                                                  ompi_osc_cached_peer_t *peer)
+__opal_attribute_always_inline__ static inline void
+account(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer, const wanted_t *wanted,
+        osc_cached_access_t access, size_t served, bool plain)
 {
-    osc_cached_profit_t keep = peer->profit;
-
-    ompi_osc_cached_window_settle(window, peer);
-    if (0 == peer->profit.timed && 0 < peer->batch_timed) {
-        /* no synchronisation so far: a long epoch */
-        osc_cached_profit_decide_early(&peer->profit, &window->costs,
-                                       peer->batch_ns / peer->batch_timed,
-                                       (uint32_t) ompi_osc_cached_numbers.bypass_below);
-        if (OSC_CACHED_WATCHED == osc_cached_profit_state(&peer->profit)) {
-            /* the first one may have made the connection: measure others */
-            OSC_CACHED_WRITE(peer->batch_timed, 0);
-            peer->batch_ns = 0;
-        }
-    } else {
-        osc_cached_profit_decide(&peer->profit, &window->costs);
-    }
-    peer->round = (uint32_t) window->cache.gets;
-    if (!ompi_osc_cached_params.profit) {
-        peer->profit.passed = keep.passed;
-        peer->profit.patience = keep.patience;
-    }
-}
-
-/* Whether a hit would be one, too, if all gets of its target were looked up; caller holds the lock.
- */
-static inline bool is_true_hit(const ompi_osc_cached_window_t *window,
-                               const ompi_osc_cached_peer_t *peer)
-{
-    const osc_cached_cache_t *cache = &window->cache;
-
-    return OPAL_LIKELY(0 == peer->profit.passed)
-           || osc_cached_cache_has_room(
-               cache, osc_cached_profit_distance(&peer->profit, cache->distance,
-                                                 (uint32_t) cache->gets - peer->round));
-}
-
-static inline void add(ompi_osc_cached_window_t *window, int stat, unsigned long more, bool plain)
-{
-    if (plain) {
-        ompi_osc_cached_add_alone(window, stat, more);
-    } else {
-        ompi_osc_cached_add(window, stat, more);
-    }
-}
-
-/* Count a looked-up get; caller holds the lock. Plain: of a window that is not threaded and has no
- * trace. */
-static inline void account(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
-                           const wanted_t *wanted, osc_cached_access_t access, size_t served,
-                           bool plain)
-{
-    add(window, accesses[access].stat, 1, plain);
-    if (access <= OSC_CACHED_JOIN) { /* something was not fetched */
-        add(window, OSC_CACHED_STAT_bytes_served, served, plain);
-    }
-    if (served < wanted->bytes) {
-        add(window, OSC_CACHED_STAT_bytes_fetched, wanted->bytes - served, plain);
-    }
-    if (OSC_CACHED_JOIN == access) {
-        osc_cached_profit_joined(&peer->profit);
-    }
-    /* a partial hit needs a real get */
-    if (osc_cached_profit_count(&peer->profit,
-                                OSC_CACHED_HIT == access && is_true_hit(window, peer))) {
-        end_round(window, peer);
-    }
-    if (!plain && OPAL_UNLIKELY(window->traced)) {
-        ompi_osc_cached_trace_get(window, wanted->key.target, wanted->key.address, wanted->bytes,
-                                  accesses[access].name);
-    }
+    ompi_osc_cached_account(window, peer, wanted->key, wanted->bytes, access, served, plain);
 }
 
 /* Memory was exposed */
@@ -856,7 +681,7 @@ plain_hit(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer, osc_ca
     ompi_osc_cached_count_alone(window, OSC_CACHED_STAT_hits);
     ompi_osc_cached_add_alone(window, OSC_CACHED_STAT_bytes_served, bytes);
     if (OPAL_UNLIKELY(osc_cached_profit_count(&peer->profit, true))) {
-        end_round(window, peer);
+        ompi_osc_cached_account_round(window, peer);
     }
     memcpy(buffer, (char *) osc_cached_storage_at(&cache->storage, entry->offset) + skip, bytes);
 }

@@ -23,10 +23,6 @@ int ompi_osc_cached_rget(void *origin_addr, ompi_osc_cached_count_t origin_count
 /** Memory was exposed, and is about to be written by others: gets of any window whose buffers are
  * there fetch by themselves what was to be copied from or to them later. */
 int ompi_osc_cached_get_withdraw(void);
-/** A get of the cache has ended: what belongs to its buffer. */
-void ompi_osc_cached_get_done(const osc_cached_buffer_t *buffer);
-/** MPI_Rget requests that are not complete will not find the window any more. */
-void ompi_osc_cached_get_forget(ompi_osc_cached_window_t *window);
 
 END_C_DECLS
 

@@ -1,0 +1,25 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Memory that blocks are fetched to, of the budget.
+ */
+
+#ifndef OSC_CACHED_BOUNCE_H
+#define OSC_CACHED_BOUNCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/osc_cached_cache.h"
+
+BEGIN_C_DECLS
+
+/** A buffer of so many bytes, with others before it; false: there is no memory. */
+bool ompi_osc_cached_bounce_make(osc_cached_buffer_t *buffer, size_t before, size_t bytes);
+/** A buffer, such a one or a program's, is not needed any more. */
+void ompi_osc_cached_bounce_done(const osc_cached_buffer_t *buffer);
+
+END_C_DECLS
+
+#endif /* OSC_CACHED_BOUNCE_H */
