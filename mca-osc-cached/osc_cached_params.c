@@ -8,6 +8,7 @@
 #include "ompi_config.h"
 
 #include <errno.h>
+#include <locale.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -80,6 +81,19 @@ static const mca_base_var_enum_value_t helper_places[] = {
 
 /* Numbers */
 
+/* strtod, whatever the program's locale has for a point. */
+static double read_double(const char *text, char **end)
+{
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t) 0), before = uselocale(plain);
+    double value = strtod(text, end);
+
+    (void) uselocale(before);
+    if ((locale_t) 0 != plain) {
+        freelocale(plain);
+    }
+    return value;
+}
+
 bool ompi_osc_cached_read_number(const char *text, ompi_osc_cached_unit_t unit, double least,
                                  double most, double *value)
 {
@@ -99,7 +113,7 @@ bool ompi_osc_cached_read_number(const char *text, ompi_osc_cached_unit_t unit, 
         return false;
     }
     errno = 0;
-    read = strtod(text, &end);
+    read = read_double(text, &end);
     if (end == text || 0 != errno) {
         return false;
     }

@@ -4,7 +4,6 @@
  */
 #include "osc_cached_file.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { ALLOC_TYPE, FILENAME, OFFSET, FACTOR, ORDER, UNLINK, DISCARD, PERMISSIONS, ACCESS };
@@ -56,21 +55,28 @@ static bool read_whole(const char *value, int base, uint64_t limit, uint64_t *nu
     return true;
 }
 
-/* A share, from 0 to 1. */
+/* A share, from 0 to 1; not with strtod, which reads it as the program's locale writes it. */
 static bool read_share(const char *value, double *share)
 {
-    double read;
-    char *end;
+    double digits = 0, scale = 0; /* 0: before the point */
+    bool found = false;
 
-    /* what strtod takes beside such numbers: signs, white space, "inf", "nan", "0x" */
-    if ('\0' == *value || strlen(value) != strspn(value, "0123456789.")) {
+    for (; '\0' != *value; ++value) {
+        if ('.' == *value && 0 == scale) {
+            scale = 1;
+        } else if ('0' <= *value && *value <= '9') {
+            found = true;
+            digits = 10 * digits + (*value - '0');
+            scale *= 10;
+        } else {
+            return false;
+        }
+    }
+    digits /= (0 < scale) ? scale : 1;
+    if (!found || !(0 <= digits && digits <= 1)) {
         return false;
     }
-    read = strtod(value, &end);
-    if ('\0' != *end || !(0 <= read && read <= 1)) {
-        return false;
-    }
-    *share = read;
+    *share = digits;
     return true;
 }
 
