@@ -267,6 +267,12 @@ static void free_window(struct window *w)
 {
     const struct part *mine = &w->part[fuzz_rank];
 
+    if (NULL != options.files && w->allocated) {
+        /* short runs, too, write to files */
+        OK(MPI_Win_lock_all(0, w->win));
+        OK(MPI_Win_sync(w->win));
+        OK(MPI_Win_unlock_all(w->win));
+    }
     counters_close(w->index);
     OK(MPI_Barrier(MPI_COMM_WORLD));
     if (mine->bytes > 0 && 0 != memcmp(w->base, mine->now, mine->bytes)) {
