@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 /* xorshift64*: small, and the same everywhere. */
-static uint32_t random_below(uint64_t *state, uint32_t below)
+static inline uint32_t random_below(uint64_t *state, uint32_t below)
 {
     *state ^= *state >> 12;
     *state ^= *state << 25;
@@ -21,7 +21,7 @@ static uint32_t random_below(uint64_t *state, uint32_t below)
     return (uint32_t) (((*state * UINT64_C(2685821657736338717)) >> 33) % below);
 }
 
-static uint64_t seed_get(uint64_t fallback)
+static inline uint64_t seed_get(uint64_t fallback)
 {
     const char *text = getenv("OSC_CACHED_SEED");
     uint64_t seed = (NULL != text) ? strtoull(text, NULL, 0) : fallback;

@@ -1,0 +1,392 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/*
+ * osc_cached_cache: which entries leave, which are dead, and what is not kept.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "osc_cached_test_cache.h"
+
+static void test_conflicting(void **state)
+{
+    fixture_t f;
+
+    (void) state;
+    begin(&f, 16, 64 * 1024);
+    for (uint64_t i = 0; i < 16; ++i) {
+        assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(0, i * 64), 1, 64));
+    }
+    for (uint64_t i = 16; i < 48; ++i) {
+        assert_int_equal(OSC_CACHED_CONFLICTING, keep(&f, key_at(0, i * 64), 1, 64));
+        assert_int_equal(16, f.c.index.count);
+        expect_hit(&f, key_at(0, i * 64), 1, 64);
+        verify(&f);
+    }
+    assert_int_equal(32, f.c.evictions);
+    end(&f);
+}
+
+static void test_capacity(void **state)
+{
+    fixture_t f;
+    uint64_t evictions;
+    uint32_t evicting = 0;
+
+    (void) state;
+    begin(&f, 256, 16 * 1024);
+    for (uint64_t i = 0; i < 12; ++i) {
+        assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(0, i * 64), 1, 1024));
+    }
+    for (uint64_t i = 12; i < 100; ++i) {
+        osc_cached_access_t access;
+
+        evictions = f.c.evictions;
+        access = keep(&f, key_at(0, i * 64), 1, 1024);
+        if (f.c.evictions > evictions) {
+            assert_int_equal(OSC_CACHED_CAPACITY, access);
+            ++evicting;
+        } else {
+            assert_int_equal(OSC_CACHED_DIRECT, access);
+        }
+        expect_hit(&f, key_at(0, i * 64), 1, 1024);
+        verify(&f);
+    }
+    assert_true(80 < evicting);
+    end(&f);
+
+    /* at most so many leave */
+    prepare(&f, 256, 8 * 1024);
+    f.config.evictions = 3;
+    open_cache(&f);
+    for (uint64_t i = 0; i < 60; ++i) {
+        assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(0, i * 64), 1, 64));
+    }
+    assert_int_equal(OSC_CACHED_FAILING, keep(&f, key_at(1, 0), 1, 8000));
+    assert_int_equal(3, f.c.evictions);
+    assert_int_equal(57, f.c.index.count);
+    assert_null(find(&f, key_at(1, 0)));
+    end(&f);
+
+    /* none */
+    prepare(&f, 256, 4096);
+    f.config.evictions = 0;
+    open_cache(&f);
+    assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(0, 0), 1, 3000));
+    assert_int_equal(OSC_CACHED_FAILING, keep(&f, key_at(0, 1), 1, 3000));
+    expect_hit(&f, key_at(0, 0), 1, 3000);
+    end(&f);
+}
+
+static void test_failing(void **state)
+{
+    fixture_t f;
+    unsigned char space[BYTES_MAX];
+    osc_cached_target_t *target = &f.targets[0];
+    osc_cached_key_t key = key_at(0, 0);
+    osc_cached_buffer_t buffer = buffer_at(space);
+    uint64_t stamp, hash;
+    uint32_t failing;
+
+    (void) state;
+    /* larger than allowed: by default a quarter of the storage */
+    prepare(&f, 16, 16 * 1024);
+    f.config.max_entry = 0;
+    open_cache(&f);
+    assert_int_equal(OSC_CACHED_FAILING, keep(&f, key, 1, 4097));
+    assert_int_equal(OSC_CACHED_FAILING, insert(&f, key, space, 0, NULL));
+    assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key, 1, 4096));
+    assert_int_equal(OSC_CACHED_OK, osc_cached_cache_resize_storage(&f.c, 32 * 1024));
+    assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(0, 1), 1, 4097));
+    /* invalid since the get was issued */
+    key = key_at(0, 2);
+    hash = osc_cached_index_hash(&f.c.index, key);
+    stamp = osc_cached_cache_stamp(&f.c, target);
+    osc_cached_cache_invalidate_target(target);
+    assert_int_equal(OSC_CACHED_FAILING, osc_cached_cache_insert(&f.c, target, key, hash, &buffer,
+                                                                 64, stamp, ++f.sequence, NULL));
+    stamp = osc_cached_cache_stamp(&f.c, target);
+    osc_cached_cache_invalidate(&f.c);
+    assert_int_equal(OSC_CACHED_FAILING, osc_cached_cache_insert(&f.c, target, key, hash, &buffer,
+                                                                 64, stamp, ++f.sequence, NULL));
+    assert_null(find(&f, key));
+    end(&f);
+
+    /* an index full of pending entries, with as many failures as it takes to use up entries */
+    begin(&f, 16, 64 * 1024);
+    for (uint64_t i = 0; i < 16; ++i) {
+        assert_int_equal(OSC_CACHED_DIRECT, insert(&f, key_at(1, i), space, 64, NULL));
+    }
+    failing = 0;
+    for (uint64_t i = 16; i < 64; ++i) {
+        failing += OSC_CACHED_FAILING == insert(&f, key_at(1, i), space, 64, NULL);
+        verify(&f);
+    }
+    assert_int_equal(48, failing);
+    assert_int_equal(0, f.c.evictions);
+    complete(&f, 1);
+    assert_int_equal(OSC_CACHED_CONFLICTING, insert(&f, key_at(1, 64), space, 64, NULL));
+    end(&f);
+
+    /* a storage full of pending entries */
+    begin(&f, 64, 4096);
+    assert_int_equal(OSC_CACHED_DIRECT, insert(&f, key_at(1, 0), space, 2500, NULL));
+    assert_int_equal(OSC_CACHED_FAILING, insert(&f, key_at(1, 1), space, 2500, NULL));
+    verify(&f);
+    complete(&f, 1);
+    assert_int_equal(OSC_CACHED_CAPACITY, insert(&f, key_at(1, 1), space, 2500, NULL));
+    end(&f);
+}
+
+/* What a failed insertion leaves behind must not look pinned. */
+static void test_shrink_after_failures(void **state)
+{
+    fixture_t f;
+    unsigned char space[64];
+
+    (void) state;
+    begin(&f, 64, 64 * 128);
+    for (uint64_t i = 0; i < 64; ++i) {
+        (void) insert(&f, key_at(0, i), space, 64, NULL);
+    }
+    for (uint64_t i = 64; i < 80; ++i) {
+        assert_int_equal(OSC_CACHED_FAILING, insert(&f, key_at(0, i), space, 64, NULL));
+    }
+    complete(&f, 0);
+    assert_int_equal(OSC_CACHED_OK, osc_cached_cache_resize_index(&f.c, 16));
+    assert_true(15 <= f.c.index.count);
+    end(&f);
+}
+
+static void test_dead_entry_is_reused(void **state)
+{
+    fixture_t f;
+    osc_cached_key_t key = key_at(0, 640);
+    uint64_t offset;
+
+    (void) state;
+    begin(&f, 64, 16 * 1024);
+    assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key, 1, 1000));
+    assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(1, 0), 1, 1000));
+    offset = find(&f, key)->offset;
+    osc_cached_cache_invalidate_target(&f.targets[0]);
+    expect_hit(&f, key_at(1, 0), 1, 1000); /* another target */
+    assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key, 2, 1000));
+    assert_int_equal(offset, find(&f, key)->offset);
+    assert_int_equal(offset, find(&f, key)->offset);
+    expect_hit(&f, key, 2, 1000);
+    /* shorter, down to one half: the same region; and the entry is not longer than the get was */
+    osc_cached_cache_invalidate_target(&f.targets[0]);
+    assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key, 3, 500));
+    assert_int_equal(offset, find(&f, key)->offset);
+    assert_int_equal(500, find(&f, key)->bytes);
+    {
+        unsigned char space[1000];
+        size_t have;
+
+        assert_int_equal(OSC_CACHED_PARTIAL, get(&f, key, space, 501, &have));
+        assert_int_equal(500, have);
+        assert_true(extend(&f, key, 500, 1000, space)); /* the region is large enough */
+        assert_int_equal(offset, find(&f, key)->offset);
+        fetch(key, 3, 500, space, 500);
+        complete(&f, 0);
+        expect_hit(&f, key, 3, 1000);
+    }
+    /* much shorter: another one, and the rest is free; longer: another one */
+    osc_cached_cache_invalidate_target(&f.targets[0]);
+    assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key, 4, 100));
+    assert_true(osc_cached_storage_used_bytes(&f.c.storage) < 2 * 1000);
+    osc_cached_cache_invalidate(&f.c);
+    assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key, 5, 3000));
+    expect_hit(&f, key, 5, 3000);
+    expect_missing(&f, key_at(1, 0), 1);
+    assert_int_equal(0, f.c.evictions);
+    end(&f);
+}
+
+static void test_dead_entries_leave(void **state)
+{
+    fixture_t f;
+
+    (void) state;
+    begin(&f, 256, 256 * 1024);
+    osc_cached_cache_invalidate_target(&f.targets[0]);
+    for (uint64_t i = 0; i < 200; ++i) {
+        assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(0, i), 1, 100));
+    }
+    osc_cached_cache_invalidate(&f.c);
+    /* 4 with each insertion */
+    for (uint64_t i = 0; i < 50; ++i) {
+        assert_int_equal(200 - 3 * i + (0 < i), f.c.index.count); /* the first is a hole */
+        assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(1, i), 1, 100));
+        verify(&f);
+    }
+    assert_int_equal(51, f.c.index.count);
+    assert_int_equal(1, f.c.sweep_left);
+    for (uint64_t i = 0; i < 50; ++i) {
+        expect_hit(&f, key_at(1, i), 1, 100);
+    }
+    assert_int_equal(0, f.c.evictions);
+    end(&f);
+
+    /* and first, when there is no room: the living stay */
+    prepare(&f, 16, 64 * 1024);
+    f.config.sample = 1000;
+    f.config.scheme = OSC_CACHED_SCHEME_POSITIONAL; /* which does not see who is older */
+    open_cache(&f);
+    for (uint64_t i = 0; i < 16; ++i) {
+        assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(0, i), 1, 100));
+    }
+    osc_cached_cache_invalidate(&f.c);
+    f.c.sweep_left = 0;
+    for (uint64_t i = 0; i < 16; ++i) {
+        assert_int_equal(OSC_CACHED_CONFLICTING, keep(&f, key_at(1, i), 1, 100));
+    }
+    for (uint64_t i = 0; i < 16; ++i) {
+        expect_hit(&f, key_at(1, i), 1, 100);
+    }
+    end(&f);
+}
+
+/* The same after any number of own writes to their target. */
+static void test_dead_entries_leave_after_own_writes(void **state)
+{
+    fixture_t f;
+
+    (void) state;
+    begin(&f, 256, 256 * 1024);
+    for (int i = 0; i < 100000; ++i) {
+        osc_cached_cache_invalidate_target(&f.targets[0]);
+    }
+    for (uint64_t i = 0; i < 200; ++i) {
+        assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(0, i), 1, 100));
+    }
+    osc_cached_cache_invalidate(&f.c);
+    for (uint64_t i = 0; i < 50; ++i) {
+        assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(1, i), 1, 100));
+        verify(&f);
+    }
+    assert_int_equal(51, f.c.index.count);
+    end(&f);
+
+    prepare(&f, 16, 64 * 1024);
+    f.config.sample = 1000;
+    f.config.scheme = OSC_CACHED_SCHEME_POSITIONAL;
+    open_cache(&f);
+    f.targets[0].generation = UINT64_C(1) << 40;
+    for (uint64_t i = 0; i < 16; ++i) {
+        assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(0, i), 1, 100));
+    }
+    osc_cached_cache_invalidate(&f.c);
+    f.c.sweep_left = 0;
+    for (uint64_t i = 0; i < 16; ++i) {
+        assert_int_equal(OSC_CACHED_CONFLICTING, keep(&f, key_at(1, i), 1, 100));
+    }
+    for (uint64_t i = 0; i < 16; ++i) {
+        expect_hit(&f, key_at(1, i), 1, 100);
+    }
+    end(&f);
+}
+
+static void test_invalidation_is_a_number(void **state)
+{
+    fixture_t f;
+    osc_cached_entry_t *before;
+    size_t bytes;
+
+    (void) state;
+    begin(&f, 4096, 1024 * 1024);
+    for (uint64_t i = 0; i < 3000; ++i) {
+        assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at((int32_t) i % 2, i), 1, 64));
+    }
+    bytes = f.c.storage.num_fresh * sizeof(*before);
+    before = malloc(bytes);
+    assert_non_null(before);
+    memcpy(before, f.c.storage.entries, bytes);
+    osc_cached_cache_invalidate_target(&f.targets[0]);
+    assert_memory_equal(before, f.c.storage.entries, bytes);
+    assert_int_equal(3000, f.c.index.count);
+    for (uint64_t i = 0; i < 3000; ++i) {
+        assert_int_equal(0 == i % 2, NULL == find(&f, key_at((int32_t) i % 2, i)));
+    }
+    osc_cached_cache_invalidate(&f.c);
+    assert_memory_equal(before, f.c.storage.entries, bytes);
+    assert_int_equal(3000, f.c.index.count);
+    for (uint64_t i = 0; i < 3000; ++i) {
+        assert_null(find(&f, key_at((int32_t) i % 2, i)));
+    }
+    free(before);
+    end(&f);
+}
+
+static void test_generations(void **state)
+{
+    fixture_t f;
+    osc_cached_key_t a = key_at(0, 0), b = key_at(1, 0);
+
+    (void) state;
+    begin(&f, 64, 16 * 1024);
+    for (uint64_t version = 0; version < 3000; ++version) {
+        bool all = 0 == version % 7;
+
+        assert_int_equal(OSC_CACHED_DIRECT, keep(&f, a, version, 64));
+        expect_hit(&f, a, version, 64);
+        if (1 == version || 1 == version % 7) {
+            assert_int_equal(OSC_CACHED_DIRECT, keep(&f, b, version, 64));
+        }
+        if (all) {
+            osc_cached_cache_invalidate(&f.c);
+            expect_missing(&f, b, 64);
+        } else {
+            osc_cached_cache_invalidate_target(&f.targets[0]);
+            if (1 < version) {
+                expect_hit(&f, b, version - version % 7 + 1, 64);
+            }
+        }
+        expect_missing(&f, a, 64);
+    }
+    /* far more own writes than invalidations of all: still nothing comes back to life */
+    for (int i = 0; i < 8; ++i) {
+        f.targets[0].generation += 65533;
+        assert_int_equal(OSC_CACHED_DIRECT, keep(&f, a, 1, 64));
+        expect_hit(&f, a, 1, 64);
+        osc_cached_cache_invalidate(&f.c);
+        expect_missing(&f, a, 64);
+        assert_int_equal(OSC_CACHED_DIRECT, keep(&f, a, 2, 64));
+        osc_cached_cache_invalidate_target(&f.targets[0]);
+        expect_missing(&f, a, 64);
+        osc_cached_cache_invalidate(&f.c);
+        expect_missing(&f, a, 64);
+    }
+    /* a living entry never looks dead: the hand passes and leaves it */
+    assert_int_equal(OSC_CACHED_DIRECT, keep(&f, a, 9, 64));
+    osc_cached_cache_invalidate_target(&f.targets[1]);
+    f.c.sweep_left = 100;
+    for (uint64_t i = 0; i < 30; ++i) {
+        assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(2, i), 1, 64));
+    }
+    expect_hit(&f, a, 9, 64);
+    end(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_conflicting),
+        cmocka_unit_test(test_capacity),
+        cmocka_unit_test(test_failing),
+        cmocka_unit_test(test_shrink_after_failures),
+        cmocka_unit_test(test_dead_entry_is_reused),
+        cmocka_unit_test(test_dead_entries_leave),
+        cmocka_unit_test(test_dead_entries_leave_after_own_writes),
+        cmocka_unit_test(test_invalidation_is_a_number),
+        cmocka_unit_test(test_generations),
+    };
+
+    return cmocka_run_group_tests_name("osc_cached_cache_entries", tests, make_noise, NULL);
+}
