@@ -5,8 +5,8 @@
  * Step 4 of a get: what came of it, for the counters, the profit estimate and the trace.
  */
 
-#ifndef OSC_CACHED_ACCOUNT_H
-#define OSC_CACHED_ACCOUNT_H
+#ifndef OSC_CACHED_GET_ACCOUNT_H
+#define OSC_CACHED_GET_ACCOUNT_H
 
 #include "osc_cached_trace.h"
 #include "osc_cached_window.h"
@@ -82,4 +82,4 @@ ompi_osc_cached_account(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t
 
 END_C_DECLS
 
-#endif /* OSC_CACHED_ACCOUNT_H */
+#endif /* OSC_CACHED_GET_ACCOUNT_H */
