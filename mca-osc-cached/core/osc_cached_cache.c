@@ -83,10 +83,11 @@ static inline void trim_records(osc_cached_cache_t *cache)
     }
 }
 
-/* A record at the end of its target's list, or NULL without memory. */
-static osc_cached_record_t *add_record(osc_cached_cache_t *cache, osc_cached_target_t *target,
-                                       osc_cached_entry_t *entry, const osc_cached_buffer_t *buffer,
-                                       uint64_t sequence)
+/* A record at the end of its target's list, or NULL without memory. Always inline, as finish():
+ * two calls less on the way of a miss, which takes 50 instructions less. */
+__attribute__((__always_inline__)) static inline osc_cached_record_t *
+add_record(osc_cached_cache_t *cache, osc_cached_target_t *target, osc_cached_entry_t *entry,
+           const osc_cached_buffer_t *buffer, uint64_t sequence)
 {
     osc_cached_record_t *record;
     uint32_t number;
@@ -801,8 +802,8 @@ static void finish_lent(osc_cached_cache_t *cache, uint32_t number)
 }
 
 /* The bytes of a record have come; it is in no list any more. */
-static inline void finish(osc_cached_cache_t *cache, const osc_cached_target_t *target,
-                          uint32_t number)
+__attribute__((__always_inline__)) static inline void
+finish(osc_cached_cache_t *cache, const osc_cached_target_t *target, uint32_t number)
 {
     const osc_cached_record_t *record = &cache->records[number];
     uint32_t entry_number = record->entry;
