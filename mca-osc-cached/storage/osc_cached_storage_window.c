@@ -52,6 +52,7 @@ typedef struct storage {
     ompi_osc_cached_track_t track;
     opal_mutex_t lock; /* of those who write to the file */
     bool forgot;       /* pages that were changed: a write may have been missed, or has failed */
+    bool failed;       /* the last MPI_Win_sync: what it was to write is not known any more */
     ompi_osc_base_module_sync_fn_t inner_sync;
     ompi_osc_base_module_free_fn_t inner_free;
 } storage_t;
@@ -373,7 +374,7 @@ static int write_range(const ompi_osc_cached_file_t *file, uint64_t from, uint64
     return (0 == ret) ? 0 : errno;
 }
 
-/* Write these pages; who has failed is going to write all. */
+/* Write these pages. */
 static int write_back(storage_t *storage, const osc_cached_dirty_t *dirty, bool waits)
 {
     int error = 0;
@@ -404,9 +405,14 @@ int ompi_osc_cached_storage_sync(const ompi_win_t *win)
     opal_mutex_lock(&storage->lock);
     since = ompi_osc_cached_now();
     ompi_osc_cached_track_read(&storage->track, true, &dirty);
+    if (storage->failed) {
+        memset(&dirty, 0, sizeof(dirty));
+        osc_cached_dirty_add(&dirty, 0, storage->file.plan.file_size);
+    }
     if (0 < dirty.count) {
         storage->forgot = true;
         ret = write_back(storage, &dirty, waits);
+        storage->failed = OMPI_SUCCESS != ret;
         count(win, dirty.bytes, waits ? since : 0);
     }
     opal_mutex_unlock(&storage->lock);

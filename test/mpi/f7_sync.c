@@ -186,7 +186,10 @@ int main(int argc, char **argv)
         base[8 * page] = 1;
         FAILS(MPI_Win_sync(win), MPI_ERR_IO);
         fails = 0;
+        forget();
         OK(MPI_Win_sync(win));
+        CHECK(asked[8], "page 8 is not written again");
+        sync_all(win, 0, 0);
     }
     OK(MPI_Win_unlock_all(win));
     base[9 * page] = 1;
