@@ -2,7 +2,7 @@
 # Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Sourced by test/suites/armci, coarrays, hpcc, hypre and petsc: programs of other people, run with Open MPI's own
+# Sourced by test/suites/armci, coarrays, hpcc, hypre, nwchem and petsc: programs of other people, run with Open MPI's own
 # components and with ours.
 #
 #   client_options NAME TEXT "$@"     reads the options that all have; TEXT says in --help what is run
