@@ -77,6 +77,9 @@ int main(int argc, char **argv)
         CHECK(sizeof(got) == storage_read("old", got, sizeof(got)) && 0 == strcmp("kept", got),
               "a file of the user is gone");
     }
+    if (mounted) {
+        umount2(storage_folder, MNT_DETACH);
+    }
     storage_end();
     return test_done();
 }
