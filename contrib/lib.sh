@@ -452,12 +452,13 @@ take_work_folder()
 # get the present one: that of a file that was changed during a build is older than what was built.
 copy_changed()
 {
-    local from=$1 to=$2 file
+    local from=$1 to=$2 file folder
     mkdir -p "$to" || return 1
     while IFS= read -r file; do
         cmp -s "$from/$file" "$to/$file" && continue
+        folder=$to/$file folder=${folder%/*}
         # Renamed into place, so that no half a file is ever compiled.
-        mkdir -p "$(dirname "$to/$file")" && cp --preserve=mode "$from/$file" "$to/.copy" &&
+        { [ -d "$folder" ] || mkdir -p "$folder"; } && cp --preserve=mode "$from/$file" "$to/.copy" &&
             mv -f "$to/.copy" "$to/$file" || return 1
     done
 }
