@@ -31,7 +31,7 @@ void ompi_osc_cached_account_round(ompi_osc_cached_window_t *window, ompi_osc_ca
         /* no synchronisation so far: a long epoch */
         osc_cached_profit_decide_early(&peer->profit, &window->costs,
                                        peer->batch_ns / peer->batch_timed,
-                                       (uint32_t) ompi_osc_cached_numbers.bypass_below);
+                                       ompi_osc_cached_cheap_below());
         if (OSC_CACHED_WATCHED == osc_cached_profit_state(&peer->profit)) {
             /* the first one may have made the connection: measure others */
             OSC_CACHED_WRITE(peer->batch_timed, 0);

@@ -122,7 +122,7 @@ static inline uint64_t mark(ompi_osc_cached_window_t *window, uint64_t *begin)
 static void end_batch(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
                       uint64_t sync_ns)
 {
-    uint32_t below = (uint32_t) ompi_osc_cached_numbers.bypass_below;
+    uint32_t below = ompi_osc_cached_cheap_below();
 
     if (0 == peer->batch_gets) {
         return;

@@ -318,6 +318,16 @@ static inline uint64_t ompi_osc_cached_since(uint64_t begin, uint32_t readings)
                                      ompi_osc_cached_clock_ns);
 }
 
+/** osc_cached_bypass_below, which is meant of a get and its flush with a reading of the clock each:
+ * what such a get takes less. 0: nothing is cheap. */
+static inline uint32_t ompi_osc_cached_cheap_below(void)
+{
+    uint32_t below = (uint32_t) ompi_osc_cached_numbers.bypass_below;
+    uint32_t readings = 2 * ompi_osc_cached_clock_ns;
+
+    return (readings < below) ? below - readings : (0 < below);
+}
+
 void ompi_osc_cached_window_lock_threaded(ompi_osc_cached_window_t *window);
 
 static inline void ompi_osc_cached_window_lock(ompi_osc_cached_window_t *window)
