@@ -459,7 +459,7 @@ static void test_join(void **state)
  * get that is on its way, which takes a unit of the storage whatever its size. */
 static void test_joins_only(void **state)
 {
-    enum { BIG = 3 * BYTES_MAX, GETS = 100 };
+    enum { BIG = 3 * BYTES_MAX, GETS = 80 };
     static unsigned char lender[BIG], whole[BIG], part[BIG], strided[2 * BYTES_MAX];
     static unsigned char many[GETS][512], again[GETS][512];
     osc_cached_key_t key = key_at(1, 64), other = key_at(1, 4096);
