@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -46,9 +47,12 @@ static void *map(int fd, size_t size)
 /* @return the descriptor, or -1 */
 static int allocate(ompi_osc_cached_part_t *mine)
 {
+    struct rlimit limit;
     int fd = memfd_create("osc_cached", MFD_CLOEXEC);
 
-    if (0 <= fd && 0 == ftruncate(fd, (off_t) mine->size)) {
+    /* beyond the limit of files, which this is, a signal would end the process */
+    if (0 <= fd && 0 == getrlimit(RLIMIT_FSIZE, &limit) && mine->size <= limit.rlim_cur
+        && 0 == ftruncate(fd, (off_t) mine->size)) {
         mine->base = map(fd, mine->size);
     }
     if (0 <= fd && NULL == mine->base) {

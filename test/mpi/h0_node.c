@@ -11,7 +11,6 @@
  */
 #include "helper.h"
 
-#include <signal.h>
 #include <sys/resource.h>
 
 enum { WINDOWS = 10, SUMS = 20 };
@@ -136,7 +135,6 @@ int main(int argc, char **argv)
         test_skip("UCX has shared memory inside of a node, which cannot grow either");
     }
     if (limited && 1 == test_rank) { /* no file, and no memory that is like one, can grow */
-        signal(SIGXFSZ, SIG_IGN);
         CHECK(0 == setrlimit(RLIMIT_FSIZE, &none), "no limit");
     }
     win = make(creates, &base);
