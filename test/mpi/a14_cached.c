@@ -1,10 +1,10 @@
 /* A14: what was cached does not open a door: a get without access to its target is refused as by
  * the inner component, and writes nothing if that is osc/ucx, which refuses all of them.
  *
- * test: for=osc-cached cache="mode=always" ranks=3,4 transport=shm,tcp compare=osc:inner
+ * test: for=osc-cached cache="mode=always helper=off" ranks=3,4 transport=shm,tcp compare=osc:inner
  *
  * Rank 0 prints the class of each call; the runner compares with a run of the inner component
- * alone.
+ * alone, whose locks these are without a helper (with one: h15_errors).
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
