@@ -114,6 +114,17 @@ __attribute__((unused)) static MPI_Win test_win_make(void *mine, MPI_Aint bytes,
     return win;
 }
 
+/* One info key of a window. */
+__attribute__((unused)) static void test_set_key(MPI_Win win, const char *key, const char *value)
+{
+    MPI_Info info;
+
+    OK(MPI_Info_create(&info));
+    OK(MPI_Info_set(info, key, value));
+    OK(MPI_Win_set_info(win, info));
+    OK(MPI_Info_free(&info));
+}
+
 __attribute__((unused)) static void test_barrier(void)
 {
     OK(MPI_Barrier(MPI_COMM_WORLD));

@@ -33,16 +33,6 @@ static void check_text(MPI_Win win, const char *key, const char *wanted)
     OK(MPI_Info_free(&info));
 }
 
-static void set(MPI_Win win, const char *key, const char *value)
-{
-    MPI_Info info;
-
-    OK(MPI_Info_create(&info));
-    OK(MPI_Info_set(info, key, value));
-    OK(MPI_Win_set_info(win, info));
-    OK(MPI_Info_free(&info));
-}
-
 int main(int argc, char **argv)
 {
     enum { GETS = 4000, BYTES = 256 };
@@ -82,10 +72,10 @@ int main(int argc, char **argv)
     }
     OK(MPI_Win_unlock_all(win));
 
-    set(win, "CLAMPI_MODE", "1");
+    test_set_key(win, "CLAMPI_MODE", "1");
     check_text(win, "ompi_osc_cached_mode", "transparent");
     check_text(win, "CLAMPI_MODE", "1");
-    set(win, "ompi_osc_cached_mode", "user");
+    test_set_key(win, "ompi_osc_cached_mode", "user");
     check_text(win, "ompi_osc_cached_mode", "user");
     check_text(win, "CLAMPI_MODE", "3");
     OK(MPI_Win_free(&win));

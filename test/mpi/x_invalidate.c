@@ -11,12 +11,7 @@
 
 static void invalidate_by_info(MPI_Win win)
 {
-    MPI_Info info;
-
-    OK(MPI_Info_create(&info));
-    OK(MPI_Info_set(info, "ompi_osc_cached_invalidate", "true"));
-    OK(MPI_Win_set_info(win, info));
-    OK(MPI_Info_free(&info));
+    test_set_key(win, "ompi_osc_cached_invalidate", "true");
 }
 
 static void invalidate_by_extension(MPI_Win win)

@@ -25,16 +25,6 @@ static MPI_Win make(int i, MPI_Info info)
     return win;
 }
 
-static void set(MPI_Win win, const char *key, const char *value)
-{
-    MPI_Info info;
-
-    OK(MPI_Info_create(&info));
-    OK(MPI_Info_set(info, key, value));
-    OK(MPI_Win_set_info(win, info));
-    OK(MPI_Info_free(&info));
-}
-
 static void says(MPI_Win win, const char *key, const char *wanted, const char *when)
 {
     char value[64] = "";
@@ -73,14 +63,14 @@ static void check(MPI_Win win, const char *when)
 /* It takes what it is told. */
 static void change(MPI_Win win, const char *when)
 {
-    set(win, "ompi_osc_cached_mode", "user");
+    test_set_key(win, "ompi_osc_cached_mode", "user");
     says(win, "ompi_osc_cached_mode", "user", when);
     says(win, "CLAMPI_MODE", "3", when);
-    set(win, "ompi_osc_cached_memory", "65536");
+    test_set_key(win, "ompi_osc_cached_memory", "65536");
     says(win, "ompi_osc_cached_memory", "65536", when);
-    set(win, "ompi_osc_cached_sample", "7");
+    test_set_key(win, "ompi_osc_cached_sample", "7");
     says(win, "ompi_osc_cached_sample", "7", when);
-    set(win, "CLAMPI_MODE", "2");
+    test_set_key(win, "CLAMPI_MODE", "2");
     says(win, "ompi_osc_cached_mode", "always", when);
 }
 
