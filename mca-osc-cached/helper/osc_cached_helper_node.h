@@ -40,6 +40,12 @@ typedef struct ompi_osc_cached_node_t {
     int parts;
 } ompi_osc_cached_node_t;
 
+/** The rank whose process has the helper that serves a rank.  @param node  NULL: each its own */
+static inline int ompi_osc_cached_node_helper(const ompi_osc_cached_node_t *node, int rank)
+{
+    return (NULL == node) ? rank : node->helpers[rank];
+}
+
 /**
  * Allocate our part.  Collective.
  *

@@ -26,7 +26,9 @@
 #include "osc_cached_trace.h"
 #include "osc_cached_type.h"
 #include "core/osc_cached_execute.h"
+#include "osc_cached_helper_epoch.h"
 #include "osc_cached_helper_shape.h"
+#include "osc_cached_helper_target.h"
 #include "osc_cached_helper_window.h"
 
 /* of one operation on our own memory, during which the helper waits */

@@ -22,7 +22,6 @@
 
 #include <stdatomic.h>
 
-#include "osc_cached_params.h"
 #include "osc_cached_window.h"
 #include "core/osc_cached_presence.h"
 #include "core/osc_cached_route.h"
@@ -102,55 +101,13 @@ ompi_osc_cached_helper_id(const ompi_osc_cached_helper_t *helper, int rank)
     return id;
 }
 
-/** A target, new or known.  @return NULL: no memory, or it cannot be reached */
-ompi_osc_cached_helper_target_t *ompi_osc_cached_helper_target(ompi_osc_cached_helper_t *helper,
-                                                               int rank);
-
-/**
- * Before an operation of the helper: is there an epoch for it, and the lock that belongs to it?
- *
- * @param[out] target  NULL: the operation is the inner component's, in this epoch
- */
-int ompi_osc_cached_helper_access(ompi_osc_cached_helper_t *helper, int rank,
-                                  ompi_osc_cached_helper_target_t **target);
-/**
- * The same before an operation of the inner component.
- *
- * @param[out] target  NULL: the epoch is not a passive one
- */
-int ompi_osc_cached_helper_inner_access(ompi_osc_cached_helper_t *helper, int rank,
-                                        ompi_osc_cached_helper_target_t **target);
-/** And after it, in a passive epoch. */
-void ompi_osc_cached_helper_inner_issued(ompi_osc_cached_helper_t *helper,
-                                         ompi_osc_cached_helper_target_t *target, uint64_t bytes);
-
-/** Is there a choice for puts and gets? */
-static inline bool ompi_osc_cached_helper_has_choice(const ompi_osc_cached_helper_t *helper,
-                                                     bool contiguous)
+/** The first error of two calls, of which the first counts. */
+static inline int ompi_osc_cached_helper_first_error(int one, int other)
 {
-    switch (ompi_osc_cached_params.helper_transfers) {
-    case OSC_CACHED_TRANSFERS_COST:
-        return !contiguous || 0 < helper->locks
-               || 0 < atomic_load_explicit(&helper->away, memory_order_relaxed);
-    default:
-        return OSC_CACHED_TRANSFERS_HELPER == ompi_osc_cached_params.helper_transfers;
-    }
+    return (OMPI_SUCCESS != one) ? one : other;
 }
 
-/** The way for a put or a get at a target that the helper has access to. */
-osc_cached_way_t ompi_osc_cached_helper_route(ompi_osc_cached_helper_t *helper,
-                                              ompi_osc_cached_helper_target_t *target,
-                                              uint64_t blocks, uint64_t bytes);
-/**
- * It was sent; may flush the target.
- *
- * @param requested  it has a request, by which it may complete before the next flush
- */
-int ompi_osc_cached_helper_routed(ompi_osc_cached_helper_t *helper,
-                                  ompi_osc_cached_helper_target_t *target, osc_cached_way_t way,
-                                  uint64_t blocks, uint64_t bytes, bool requested);
-
-/** The functions for operations, in the places of a module. */
+/** The functions for operations, in the places of a module (osc_cached_helper_origin.c). */
 extern const ompi_osc_base_module_t ompi_osc_cached_helper_operations;
 
 END_C_DECLS

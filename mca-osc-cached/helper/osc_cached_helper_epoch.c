@@ -1,0 +1,351 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Epochs and flushes of a window with a helper.
+ */
+
+#include "ompi_config.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "opal/runtime/opal_progress.h"
+#include "ompi/communicator/communicator.h"
+#include "ompi/constants.h"
+
+#include "osc_cached_helper_epoch.h"
+#include "osc_cached_helper_target.h"
+#include "storage/osc_cached_storage.h"
+
+static bool is_passive(const ompi_osc_cached_helper_t *helper)
+{
+    return helper->all || 0 < helper->locks;
+}
+
+static int helper_fence(int mpi_assert, ompi_win_t *win)
+{
+    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
+    int flushed, ret;
+
+    if (is_passive(helper)) {
+        return OMPI_ERR_RMA_SYNC;
+    }
+    flushed = ompi_osc_cached_helper_flush(NULL);
+    ompi_osc_cached_targets_forget(helper);
+    if (helper->starts_early) {
+        mpi_assert &= ~MPI_MODE_NOPRECEDE; /* it would not wait for the others */
+    }
+    ret = helper->inner.osc_fence(mpi_assert, win);
+    if (OMPI_SUCCESS == ret) {
+        helper->fence = 0 == (mpi_assert & MPI_MODE_NOSUCCEED);
+    }
+    return ompi_osc_cached_helper_first_error(ret, flushed);
+}
+
+static int helper_start(struct ompi_group_t *group, int mpi_assert, ompi_win_t *win)
+{
+    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
+    int size = ompi_group_size(group), ret;
+    int *ranks;
+
+    if (is_passive(helper)) {
+        return OMPI_ERR_RMA_SYNC;
+    }
+    ranks = malloc((size_t) (2 * size + 1) * sizeof(*ranks));
+    if (NULL == ranks) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    for (int i = 0; i < size; ++i) {
+        ranks[i] = i;
+    }
+    ret = ompi_group_translate_ranks(group, size, ranks, win->w_group, ranks + size);
+    if (OMPI_SUCCESS == ret) {
+        ret = helper->inner.osc_start(group, mpi_assert, win);
+    }
+    helper->fence = helper->fence && OMPI_SUCCESS != ret;
+    for (int i = 0; i < size && OMPI_SUCCESS == ret; ++i) {
+        ompi_osc_cached_helper_target_t *target =
+            ompi_osc_cached_helper_target(helper, ranks[size + i]);
+
+        if (NULL == target) {
+            ret = OMPI_ERR_OUT_OF_RESOURCE;
+        } else {
+            target->started = true;
+            ++helper->started;
+        }
+    }
+    free(ranks);
+    return ret;
+}
+
+static int helper_complete(ompi_win_t *win)
+{
+    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
+    int flushed = ompi_osc_cached_helper_flush(NULL);
+    int ret = helper->inner.osc_complete(win);
+    ompi_osc_cached_helper_target_t *target;
+    uint32_t place = 0;
+
+    while (OMPI_SUCCESS == ret && 0 < helper->started
+           && NULL != (target = ompi_osc_cached_targets_next(helper, &place))) {
+        helper->started -= target->started;
+        target->started = false;
+        osc_cached_route_forget(&target->route);
+    }
+    return ompi_osc_cached_helper_first_error(ret, flushed);
+}
+
+static int helper_lock(int type, int rank, int mpi_assert, ompi_win_t *win)
+{
+    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
+    ompi_osc_cached_helper_target_t *target = ompi_osc_cached_helper_target(helper, rank);
+    int ret = OMPI_SUCCESS;
+
+    if (NULL == target) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    if (helper->all || 0 < helper->started || target->locked) {
+        return OMPI_ERR_RMA_SYNC;
+    }
+    if (!(mpi_assert & MPI_MODE_NOCHECK)) {
+        ret = ompi_osc_cached_target_hold(helper, target, MPI_LOCK_EXCLUSIVE == type);
+    }
+    if (OMPI_SUCCESS == ret) {
+        ompi_osc_cached_targets_lock(helper);
+        target->type = type;
+        target->locked = true;
+        ++target->epochs;
+        ++helper->locks;
+        helper->fence = false; /* there was no operation in it, and none may come */
+        ompi_osc_cached_targets_unlock(helper);
+    }
+    return ret;
+}
+
+static int helper_unlock(int rank, ompi_win_t *win)
+{
+    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
+    ompi_osc_cached_helper_target_t *target = ompi_osc_cached_helper_target(helper, rank);
+    int flushed, ret = OMPI_SUCCESS;
+    uint64_t begin;
+
+    if (NULL == target) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    if (!target->locked) {
+        return OMPI_ERR_RMA_SYNC;
+    }
+    if (!target->inner) { /* the helper's operations are done before it: all ends together */
+        ret = ompi_osc_cached_target_let_go(helper, target);
+    }
+    flushed = ompi_osc_cached_target_flush(helper, target, false);
+    begin = ompi_osc_cached_helper_flush_begins(helper);
+    if (target->inner) {
+        ret = helper->inner.osc_unlock(rank, win);
+    }
+    ompi_osc_cached_targets_lock(helper);
+    if (ompi_osc_cached_target_is_pending(helper, target)) {
+        ompi_osc_cached_target_judge(helper, target, begin);
+    }
+    target->locked = false;
+    target->inner = false;
+    target->flushed = target->issued;
+    ompi_osc_cached_target_end_batch(target);
+    --helper->locks;
+    ompi_osc_cached_targets_unlock(helper);
+    return ompi_osc_cached_helper_first_error(
+        ompi_osc_cached_helper_first_error(ret, ompi_osc_cached_target_let_go(helper, target)),
+        flushed);
+}
+
+static int helper_lock_all(int mpi_assert, ompi_win_t *win)
+{
+    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
+
+    if (is_passive(helper) || 0 < helper->started) {
+        return OMPI_ERR_RMA_SYNC;
+    }
+    helper->all = true;
+    helper->all_locks = 0 == (mpi_assert & MPI_MODE_NOCHECK);
+    helper->fence = false;
+    return OMPI_SUCCESS;
+}
+
+static int helper_unlock_all(ompi_win_t *win)
+{
+    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
+    ompi_osc_cached_helper_target_t *target;
+    int flushed, ret = OMPI_SUCCESS;
+    uint32_t place = 0;
+
+    if (!helper->all) {
+        return OMPI_ERR_RMA_SYNC;
+    }
+    flushed = ompi_osc_cached_helper_flush(NULL);
+    if (helper->inner_all) {
+        uint64_t begin = ompi_osc_cached_helper_flush_begins(helper);
+
+        ret = helper->inner.osc_unlock_all(win);
+        ompi_osc_cached_targets_judge(helper, begin);
+    }
+    helper->all = false;
+    helper->all_locks = false;
+    helper->inner_all = false;
+    while (NULL != (target = ompi_osc_cached_targets_next(helper, &place))) {
+        target->flushed = target->issued;
+        osc_cached_route_forget(&target->route);
+        ret =
+            ompi_osc_cached_helper_first_error(ret, ompi_osc_cached_target_let_go(helper, target));
+    }
+    return ompi_osc_cached_helper_first_error(ret, flushed);
+}
+
+/* A flush of one target: at the helper, and at the inner component where it has something to do.
+ * Without an epoch it finds the error. */
+static int flush(ompi_osc_cached_helper_t *helper, int rank, bool local,
+                 ompi_osc_base_module_flush_fn_t inner_flush)
+{
+    ompi_osc_cached_helper_target_t *target;
+    uint64_t issued = 0, begin;
+    bool pending;
+    int flushed, ret = OMPI_SUCCESS;
+
+    ompi_osc_cached_targets_lock(helper);
+    target = osc_cached_map_get(&helper->targets, (uint64_t) rank, 0);
+    pending = NULL != target && ompi_osc_cached_target_is_pending(helper, target);
+    issued = pending ? target->issued : 0;
+    ompi_osc_cached_targets_unlock(helper);
+    if (!helper->all && (NULL == target || !target->locked)) {
+        return inner_flush(rank, helper->win);
+    }
+    if (NULL == target) {
+        return OMPI_SUCCESS; /* nothing was ever done there */
+    }
+    flushed = ompi_osc_cached_target_flush(helper, target, local);
+    if (pending) {
+        begin = ompi_osc_cached_helper_flush_begins(helper);
+        ret = inner_flush(rank, helper->win);
+        ompi_osc_cached_targets_lock(helper);
+        ompi_osc_cached_target_judge(helper, target, begin);
+        ompi_osc_cached_targets_unlock(helper);
+    }
+    if (!local) {
+        ompi_osc_cached_targets_lock(helper);
+        if (OMPI_SUCCESS == ret && target->flushed < issued) {
+            target->flushed = issued;
+        }
+        ompi_osc_cached_target_end_batch(target);
+        ompi_osc_cached_targets_unlock(helper);
+    }
+    return ompi_osc_cached_helper_first_error(ret, flushed);
+}
+
+static int flush_all(ompi_osc_cached_helper_t *helper, bool local,
+                     ompi_osc_base_module_flush_all_fn_t inner_flush)
+{
+    ompi_osc_cached_helper_target_t *target;
+    uint32_t place = 0;
+    uint64_t issued, begin;
+    bool pending = false;
+    int flushed, ret;
+
+    if (!is_passive(helper)) {
+        return inner_flush(helper->win);
+    }
+    ompi_osc_cached_targets_lock(helper);
+    issued = helper->sequence;
+    while (!pending && NULL != (target = ompi_osc_cached_targets_next(helper, &place))) {
+        pending = ompi_osc_cached_target_is_pending(helper, target);
+    }
+    ompi_osc_cached_targets_unlock(helper);
+    flushed = local ? ompi_osc_cached_helper_flush_local(NULL) : ompi_osc_cached_helper_flush(NULL);
+    ompi_osc_cached_targets_forget(helper);
+    if (!pending) {
+        return flushed;
+    }
+    begin = ompi_osc_cached_helper_flush_begins(helper);
+    ret = inner_flush(helper->win);
+    ompi_osc_cached_targets_lock(helper);
+    ompi_osc_cached_targets_judge(helper, begin);
+    if (OMPI_SUCCESS == ret && !local) {
+        helper->flushed = (helper->flushed < issued) ? issued : helper->flushed;
+    }
+    ompi_osc_cached_targets_unlock(helper);
+    return ompi_osc_cached_helper_first_error(ret, flushed);
+}
+
+static int helper_flush(int rank, ompi_win_t *win)
+{
+    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
+
+    return flush(helper, rank, false, helper->inner.osc_flush);
+}
+
+static int helper_flush_local(int rank, ompi_win_t *win)
+{
+    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
+
+    return flush(helper, rank, true, helper->inner.osc_flush_local);
+}
+
+static int helper_flush_all(ompi_win_t *win)
+{
+    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
+
+    return flush_all(helper, false, helper->inner.osc_flush_all);
+}
+
+static int helper_flush_local_all(ompi_win_t *win)
+{
+    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
+
+    return flush_all(helper, true, helper->inner.osc_flush_local_all);
+}
+
+/* The inner component may know nothing of the epoch. */
+static int helper_sync(ompi_win_t *win)
+{
+    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
+
+    if (!is_passive(helper)) {
+        return helper->inner.osc_sync(win);
+    }
+    atomic_thread_fence(memory_order_seq_cst);
+    opal_progress();
+    return ompi_osc_cached_storage_sync(win);
+}
+
+int ompi_osc_cached_helper_routed(ompi_osc_cached_helper_t *helper,
+                                  ompi_osc_cached_helper_target_t *target, osc_cached_way_t way,
+                                  uint64_t blocks, uint64_t bytes, bool requested)
+{
+    bool flushes = false;
+
+    if (OSC_CACHED_ROUTE_INNER == way && 1 == blocks) {
+        return OMPI_SUCCESS; /* that is the presence's business */
+    }
+    ompi_osc_cached_targets_lock(helper);
+    if (requested && !target->route.tries) {
+        osc_cached_route_sent_apart(&target->route, way, blocks, bytes);
+    } else {
+        flushes = osc_cached_route_sent(&target->route, way, blocks, bytes);
+    }
+    ompi_osc_cached_targets_unlock(helper);
+    return flushes ? helper_flush(target->rank, helper->win) : OMPI_SUCCESS;
+}
+
+const ompi_osc_base_module_t ompi_osc_cached_helper_epochs = {
+    .osc_fence = helper_fence,
+    .osc_start = helper_start,
+    .osc_complete = helper_complete,
+    .osc_lock = helper_lock,
+    .osc_unlock = helper_unlock,
+    .osc_lock_all = helper_lock_all,
+    .osc_unlock_all = helper_unlock_all,
+    .osc_flush = helper_flush,
+    .osc_flush_all = helper_flush_all,
+    .osc_flush_local = helper_flush_local,
+    .osc_flush_local_all = helper_flush_local_all,
+    .osc_sync = helper_sync,
+};

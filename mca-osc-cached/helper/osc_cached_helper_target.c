@@ -1,0 +1,288 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The targets of a window with a helper: access, locks, which way puts and gets go.
+ */
+
+#include "ompi_config.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "ompi/constants.h"
+
+#include "osc_cached_params.h"
+#include "osc_cached_helper_target.h"
+
+/* @return NULL: we do not map its memory */
+static const ompi_osc_cached_part_t *find_part(const ompi_osc_cached_node_t *node, int rank)
+{
+    for (int i = 0; NULL != node && i < node->parts; ++i) {
+        if (rank == node->part[i].rank) {
+            return &node->part[i];
+        }
+    }
+    return NULL;
+}
+
+ompi_osc_cached_helper_target_t *ompi_osc_cached_helper_target(ompi_osc_cached_helper_t *helper,
+                                                               int rank)
+{
+    ompi_osc_cached_helper_target_t *target;
+
+    ompi_osc_cached_targets_lock(helper);
+    target = osc_cached_map_get(&helper->targets, (uint64_t) rank, 0);
+    if (NULL == target) {
+        target = calloc(1, sizeof(*target));
+        if (NULL != target) {
+            target->rank = rank;
+            target->presence.state =
+                helper->one_sided ? OSC_CACHED_PRESENCE_DIRECT : OSC_CACHED_PRESENCE_UNKNOWN;
+            target->mapped = find_part(helper->node, rank);
+            target->ours =
+                helper->rank == rank && rank == ompi_osc_cached_node_helper(helper->node, rank);
+            target->remote = ompi_osc_cached_helper_reach(ompi_osc_cached_helper_name(
+                helper->win->w_group, ompi_osc_cached_node_helper(helper->node, rank)));
+            if (NULL == target->remote
+                || OSC_CACHED_OK
+                       != osc_cached_map_add(&helper->targets, (uint64_t) rank, 0, target)) {
+                free(target);
+                target = NULL;
+            }
+        }
+    }
+    ompi_osc_cached_targets_unlock(helper);
+    return target;
+}
+
+int ompi_osc_cached_target_hold(ompi_osc_cached_helper_t *helper,
+                                ompi_osc_cached_helper_target_t *target, bool exclusive)
+{
+    uint64_t begin = ompi_osc_cached_now(), took;
+    int ret = ompi_osc_cached_helper_lock(
+        target->remote, ompi_osc_cached_helper_id(helper, target->rank), exclusive);
+
+    if (OMPI_SUCCESS == ret) {
+        took = ompi_osc_cached_now() - begin;
+        target->lock_ns = (0 < target->lock_ns && target->lock_ns < took) ? target->lock_ns : took;
+        target->held = true;
+        ompi_osc_cached_count(ompi_osc_cached_window_of(helper->win), OSC_CACHED_STAT_helper_locks);
+    }
+    return ret;
+}
+
+int ompi_osc_cached_target_let_go(ompi_osc_cached_helper_t *helper,
+                                  ompi_osc_cached_helper_target_t *target)
+{
+    if (!target->held) {
+        return OMPI_SUCCESS;
+    }
+    target->held = false;
+    return ompi_osc_cached_helper_unlock(target->remote,
+                                         ompi_osc_cached_helper_id(helper, target->rank));
+}
+
+/* In an epoch of MPI_Win_lock_all a target is locked when it is first used; targets are locked. */
+static int hold_shared(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_target_t *target)
+{
+    return (helper->all_locks && !target->held) ? ompi_osc_cached_target_hold(helper, target, false)
+                                                : OMPI_SUCCESS;
+}
+
+int ompi_osc_cached_helper_access(ompi_osc_cached_helper_t *helper, int rank,
+                                  ompi_osc_cached_helper_target_t **result)
+{
+    ompi_osc_cached_helper_target_t *target = ompi_osc_cached_helper_target(helper, rank);
+    int ret = OMPI_SUCCESS;
+
+    *result = NULL;
+    if (NULL == target) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    if (helper->all) {
+        ompi_osc_cached_targets_lock(
+            helper); /* two threads may be here with the same target: it is locked once */
+        ret = hold_shared(helper, target);
+        ompi_osc_cached_targets_unlock(helper);
+        *result = target;
+    } else if (target->locked || helper->fence || (target->started && !helper->starts_early)) {
+        *result = target;
+    } else if (!target->started) {
+        ret = OMPI_ERR_RMA_SYNC;
+    }
+    return ret;
+}
+
+int ompi_osc_cached_helper_inner_access(ompi_osc_cached_helper_t *helper, int rank,
+                                        ompi_osc_cached_helper_target_t **result)
+{
+    ompi_osc_cached_helper_target_t *target;
+    int ret = OMPI_SUCCESS;
+
+    *result = NULL;
+    if (helper->fence) {
+        return OMPI_SUCCESS;
+    }
+    target = ompi_osc_cached_helper_target(helper, rank);
+    if (NULL == target) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    ompi_osc_cached_targets_lock(helper);
+    if (helper->all) {
+        ret = hold_shared(helper, target);
+        if (OMPI_SUCCESS == ret && !helper->inner_all) {
+            ret = helper->inner.osc_lock_all(MPI_MODE_NOCHECK, helper->win);
+            helper->inner_all = OMPI_SUCCESS == ret;
+        }
+        *result = target;
+    } else if (target->locked) {
+        if (!target->inner) {
+            ret = helper->inner.osc_lock(target->type, rank, MPI_MODE_NOCHECK, helper->win);
+            target->inner = OMPI_SUCCESS == ret;
+        }
+        *result = target;
+    } else if (!target->started) {
+        ret = OMPI_ERR_RMA_SYNC;
+    }
+    ompi_osc_cached_targets_unlock(helper);
+    return ret;
+}
+
+/* After the operation: a flush of another thread that began before it does not complete it. */
+void ompi_osc_cached_helper_inner_issued(ompi_osc_cached_helper_t *helper,
+                                         ompi_osc_cached_helper_target_t *target, uint64_t bytes)
+{
+    ompi_osc_cached_targets_lock(helper);
+    target->issued = ++helper->sequence;
+    ++target->count;
+    target->bytes += bytes;
+    if (OSC_CACHED_PRESENCE_UNKNOWN == target->presence.state) {
+        target->issued_at = ompi_osc_cached_now();
+    }
+    ompi_osc_cached_targets_unlock(helper);
+}
+
+/* --- Which way puts and gets go */
+
+/* A few bytes of an epoch of MPI_Win_lock: the message that ends it takes them along, where the
+ * inner component would need a flush.  Now and then that is measured again. */
+static bool rides_along(const ompi_osc_cached_helper_target_t *target, uint64_t bytes)
+{
+    enum { FEW = 8, SHORT = 4096, AGAIN = 64 };
+
+    return target->held && target->locked && !target->inner && FEW > target->route.operations
+           && SHORT >= bytes && 0 != target->epochs % AGAIN
+           && osc_cached_presence_is_dear(&target->presence, target->lock_ns);
+}
+
+osc_cached_way_t ompi_osc_cached_helper_route(ompi_osc_cached_helper_t *helper,
+                                              ompi_osc_cached_helper_target_t *target,
+                                              uint64_t blocks, uint64_t bytes)
+{
+    bool passive = helper->all || target->locked; /* only there can a trial be flushed */
+    uint64_t now = ompi_osc_cached_now();
+    osc_cached_way_t way = OSC_CACHED_ROUTE_HELPER;
+
+    ompi_osc_cached_targets_lock(helper);
+    if (0 == target->route.operations) {
+        target->began = now;
+    }
+    if (OSC_CACHED_TRANSFERS_COST == ompi_osc_cached_params.helper_transfers) {
+        if (1 < blocks) {
+            way = osc_cached_route_choose(&target->route, blocks, bytes, passive);
+        } else if (rides_along(target, bytes)) {
+            way = OSC_CACHED_ROUTE_HELPER;
+        } else if (!passive
+                   || !osc_cached_presence_is_away(
+                       &target->presence, now,
+                       osc_cached_route_estimate(&target->route, 1, bytes))) {
+            way = OSC_CACHED_ROUTE_INNER;
+        }
+    }
+    ompi_osc_cached_targets_unlock(helper);
+    return way;
+}
+void ompi_osc_cached_target_end_batch(ompi_osc_cached_helper_target_t *target)
+{
+    if (0 < target->route.operations) {
+        osc_cached_route_flushed(&target->route, ompi_osc_cached_now() - target->began);
+    }
+}
+static bool is_away(const ompi_osc_cached_helper_target_t *target)
+{
+    return OSC_CACHED_PRESENCE_AWAY == target->presence.state;
+}
+
+/* Count the targets that are away. */
+static void count_away(ompi_osc_cached_helper_t *helper,
+                       const ompi_osc_cached_helper_target_t *target, bool was_away)
+{
+    if (is_away(target) != was_away) {
+        atomic_fetch_add_explicit(&helper->away, was_away ? (uint32_t) -1 : 1,
+                                  memory_order_relaxed);
+    }
+}
+
+int ompi_osc_cached_target_flush(ompi_osc_cached_helper_t *helper,
+                                 ompi_osc_cached_helper_target_t *target, bool local)
+{
+    uint64_t begin =
+        0 < atomic_load_explicit(&helper->away, memory_order_relaxed) ? ompi_osc_cached_now() : 0;
+    int ret = local ? ompi_osc_cached_helper_flush_local(target->remote)
+                    : ompi_osc_cached_helper_flush(target->remote);
+
+    if (0 < begin && !local) {
+        ompi_osc_cached_targets_lock(helper);
+        if (is_away(target) && 0 < target->route.units[OSC_CACHED_ROUTE_HELPER]) {
+            osc_cached_presence_helped(&target->presence, ompi_osc_cached_now() - begin);
+            count_away(helper, target, true);
+        }
+        ompi_osc_cached_targets_unlock(helper);
+    }
+    return ret;
+}
+
+void ompi_osc_cached_target_judge(ompi_osc_cached_helper_t *helper,
+                                  ompi_osc_cached_helper_target_t *target, uint64_t begin)
+{
+    osc_cached_presence_t *presence = &target->presence;
+    bool was_away = is_away(target);
+    uint64_t now;
+
+    /* operations of several blocks take long without waiting for anybody */
+    if (OSC_CACHED_PRESENCE_DIRECT != presence->state
+        && 0 == target->route.units[OSC_CACHED_ROUTE_INNER]) {
+        now = ompi_osc_cached_now();
+        osc_cached_presence_flushed(
+            presence, now, now - begin, now - target->issued_at,
+            osc_cached_route_estimate(&target->route, target->count, target->bytes));
+        count_away(helper, target, was_away);
+    }
+    target->count = 0;
+    target->bytes = 0;
+}
+
+void ompi_osc_cached_targets_judge(ompi_osc_cached_helper_t *helper, uint64_t begin)
+{
+    ompi_osc_cached_helper_target_t *target;
+    uint32_t place = 0;
+
+    while (NULL != (target = ompi_osc_cached_targets_next(helper, &place))) {
+        if (ompi_osc_cached_target_is_pending(helper, target)) {
+            ompi_osc_cached_target_judge(helper, target, begin);
+        }
+    }
+}
+
+void ompi_osc_cached_targets_forget(ompi_osc_cached_helper_t *helper)
+{
+    ompi_osc_cached_helper_target_t *target;
+    uint32_t place = 0;
+
+    ompi_osc_cached_targets_lock(helper);
+    while (NULL != (target = ompi_osc_cached_targets_next(helper, &place))) {
+        osc_cached_route_forget(&target->route);
+    }
+    ompi_osc_cached_targets_unlock(helper);
+}

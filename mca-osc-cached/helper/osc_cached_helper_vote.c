@@ -1,0 +1,275 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Which windows have a helper, and the start of helpers.
+ *
+ * One arbiter.  Accumulates, atomics and locks of a window exclude each other at the target only if
+ * all go to the helper: all processes decide together, when the window is created.
+ */
+
+#include "ompi_config.h"
+
+#include <dirent.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "opal/util/info.h"
+#include "opal/util/proc.h"
+#include "opal/util/show_help.h"
+#include "ompi/communicator/communicator.h"
+#include "ompi/constants.h"
+#include "ompi/mca/coll/coll.h"
+#include "ompi/runtime/mpiruntime.h"
+
+#include "osc_cached_params.h"
+#include "osc_cached_helper.h"
+#include "osc_cached_helper_place.h"
+#include "osc_cached_helper_process.h"
+#include "osc_cached_helper_vote.h"
+
+/* Another process cannot be reached: no more helpers, and no more messages of UCX. */
+static _Atomic bool is_cut_off = false;
+
+int ompi_osc_cached_helper_agree(ompi_communicator_t *comm, int *values, int count,
+                                 struct ompi_op_t *op)
+{
+    return comm->c_coll->coll_allreduce(MPI_IN_PLACE, values, count, MPI_INT, op, comm,
+                                        comm->c_coll->coll_allreduce_module);
+}
+
+/* --- Votes */
+
+static bool knows_all(ompi_communicator_t *comm, const ompi_osc_cached_node_t *node)
+{
+    for (int i = 0; i < ompi_comm_size(comm); ++i) {
+        if (!ompi_osc_cached_helper_knows(ompi_osc_cached_helper_name(
+                comm->c_local_group, ompi_osc_cached_node_helper(node, i)))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* off, auto or on for a window; each one is more than those before it. */
+static int wish_of(opal_info_t *info)
+{
+    int wish = ompi_osc_cached_params.helper, flag = 0;
+    char value[8] = "";
+
+    if (OSC_CACHED_HELPER_OFF != wish && NULL != info) {
+#if OMPI_MAJOR_VERSION >= 5
+        opal_cstring_t *text = NULL;
+
+        if (OPAL_SUCCESS == opal_info_get(info, "ompi_osc_cached_helper", &text, &flag) && flag) {
+            strncpy(value, text->string, sizeof(value) - 1);
+            OBJ_RELEASE(text);
+        }
+#else
+        (void) opal_info_get(info, "ompi_osc_cached_helper", sizeof(value) - 1, value, &flag);
+#endif
+        if (0 == strcmp(value, "on")) {
+            wish = OSC_CACHED_HELPER_ON;
+        } else if (0 == strcmp(value, "off")) {
+            wish = OSC_CACHED_HELPER_OFF;
+        }
+    }
+    return wish;
+}
+
+bool ompi_osc_cached_helper_has_rdma(void)
+{
+    static const char *const classes[] = {"/sys/class/infiniband", "/sys/class/cxi"};
+    bool found = false;
+
+    for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]) && !found; ++i) {
+        DIR *folder = opendir(classes[i]);
+        struct dirent *entry;
+
+        if (NULL == folder) {
+            continue;
+        }
+        while (!found && NULL != (entry = readdir(folder))) {
+            found = '.' != entry->d_name[0];
+        }
+        (void) closedir(folder);
+    }
+    return found;
+}
+
+/* The next process of another node; the own rank: there is none. */
+static int farther(ompi_communicator_t *comm)
+{
+    int size = ompi_comm_size(comm), rank = ompi_comm_rank(comm), i;
+
+    for (i = 1; i < size; ++i) {
+        ompi_proc_t *proc = ompi_group_peer_lookup(comm->c_local_group, (rank + i) % size);
+
+        if (NULL == proc || !OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags)) {
+            break;
+        }
+    }
+    return (rank + i) % size;
+}
+
+void ompi_osc_cached_helper_vote(ompi_communicator_t *comm, opal_info_t *info, int flavor,
+                                 int64_t votes[OSC_CACHED_VOTES])
+{
+    int rank = ompi_comm_rank(comm);
+
+    votes[OSC_CACHED_VOTE_WISH] = is_cut_off ? OSC_CACHED_HELPER_OFF : wish_of(info);
+    votes[OSC_CACHED_VOTE_NODE] = MPI_WIN_FLAVOR_ALLOCATE == flavor
+                                  && OSC_CACHED_PER_NODE == ompi_osc_cached_params.helper_per;
+    votes[OSC_CACHED_VOTE_RUNS] = OSC_CACHED_HELPER_OFF != votes[OSC_CACHED_VOTE_WISH]
+                                  && !votes[OSC_CACHED_VOTE_NODE] && ompi_osc_cached_helper_serves()
+                                  && knows_all(comm, NULL);
+    votes[OSC_CACHED_VOTE_USELESS] = OSC_CACHED_HELPER_AUTO != votes[OSC_CACHED_VOTE_WISH]
+                                     || rank == farther(comm) || ompi_osc_cached_helper_has_rdma();
+    votes[OSC_CACHED_VOTE_NUMBER] =
+        (0 == rank) ? (int64_t) ompi_osc_cached_helper_number() : INT64_MAX;
+}
+
+static bool is_agreed(const int64_t votes[OSC_CACHED_VOTES])
+{
+    return (0 == votes[OSC_CACHED_VOTE_USELESS] ? OSC_CACHED_HELPER_AUTO : OSC_CACHED_HELPER_ON)
+           <= votes[OSC_CACHED_VOTE_WISH];
+}
+
+ompi_osc_cached_node_t *ompi_osc_cached_helper_allocate(ompi_communicator_t *comm, size_t size,
+                                                        const int64_t votes[OSC_CACHED_VOTES],
+                                                        void **base)
+{
+    ompi_osc_cached_node_t *node = NULL;
+    const char *why = NULL;
+
+    if (is_agreed(votes) && votes[OSC_CACHED_VOTE_NODE]) {
+        node = ompi_osc_cached_node_create(comm, size, &why);
+        if (NULL != node) {
+            *base = node->mine.base;
+        }
+    } else if (is_agreed(votes) && OSC_CACHED_PER_NODE == ompi_osc_cached_params.helper_per) {
+        why = "Its memory was not allocated by MPI_Win_allocate.";
+    }
+    if (NULL != why) {
+        opal_show_help("help-mpi-osc-cached.txt", "helper-per", true, why,
+                       opal_process_info.nodename);
+    }
+    return node;
+}
+
+void ompi_osc_cached_helper_release(ompi_osc_cached_node_t *memory)
+{
+    ompi_osc_cached_node_destroy(memory);
+}
+
+/* --- Start */
+
+/* Place our thread among those of this node, if this window knows all of them.  What a process has
+ * told begins with the processors that it runs on. */
+static void find_place(ompi_communicator_t *comm, const char *told, size_t bytes)
+{
+    const char **processors = malloc((size_t) ompi_comm_size(comm) * sizeof(*processors));
+    unsigned count = 0, me = 0, peers = 0;
+
+    for (int i = 0; i < ompi_comm_size(comm) && NULL != processors; ++i) {
+        ompi_proc_t *proc = ompi_group_peer_lookup(comm->c_local_group, i);
+
+        if (NULL == proc || !OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags)) {
+            continue;
+        }
+        if (i == ompi_comm_rank(comm)) {
+            me = count;
+        } else {
+            peers += proc->super.proc_name.jobid == opal_proc_local_get()->proc_name.jobid;
+        }
+        processors[count++] = told + (size_t) i * bytes;
+    }
+    if (NULL != processors && peers == (unsigned) opal_process_info.num_local_peers) {
+        ompi_osc_cached_helper_settle(processors, count, me);
+    }
+    free(processors);
+}
+
+/* Tell all processes where all are: on which processors, and at which address, if they have a
+ * helper; false: they have not met, and all know that.
+ *
+ * @param[out] learnt  this process knows all others */
+static bool exchange_addresses(ompi_communicator_t *comm, bool *learnt)
+{
+    size_t bytes;
+    const void *address = ompi_osc_cached_helper_address(&bytes);
+    const char *processors = ompi_osc_cached_helper_processors();
+    size_t before = strlen(processors) + 1;
+    int size = ompi_comm_size(comm), most = (int) (before + 1 + bytes);
+    bool good = OMPI_SUCCESS == ompi_osc_cached_helper_agree(comm, &most, 1, MPI_MAX);
+    char *all = good ? calloc((size_t) size + 1, (size_t) most) : NULL;
+    int ready = NULL != all;
+
+    /* when one process has no memory nobody waits for it */
+    if (OMPI_SUCCESS != ompi_osc_cached_helper_agree(comm, &ready, 1, MPI_MIN) || !ready) {
+        free(all);
+        return false;
+    }
+    memcpy(all + (size_t) size * (size_t) most, processors, before);
+    if (0 < bytes) {
+        all[(size_t) size * (size_t) most + before] = 1;
+        memcpy(all + (size_t) size * (size_t) most + before + 1, address, bytes);
+    }
+    good =
+        OMPI_SUCCESS
+        == comm->c_coll->coll_allgather(all + (size_t) size * (size_t) most, most, MPI_BYTE, all,
+                                        most, MPI_BYTE, comm, comm->c_coll->coll_allgather_module);
+    *learnt = good;
+    for (int i = 0; i < size && *learnt; ++i) {
+        const char *told = all + (size_t) i * (size_t) most;
+
+        before = strlen(told) + 1;
+        if (1 == told[before]) {
+            *learnt =
+                ompi_osc_cached_helper_learn(ompi_osc_cached_helper_name(comm->c_local_group, i),
+                                             told + before + 1, (size_t) most - before - 1);
+        }
+    }
+    if (*learnt && 0 < bytes) {
+        find_place(comm, all, (size_t) most);
+    }
+    free(all);
+    return good;
+}
+
+bool ompi_osc_cached_helper_start_all(ompi_communicator_t *comm, const ompi_osc_cached_node_t *node,
+                                      const int64_t votes[OSC_CACHED_VOTES], bool *learnt)
+{
+    int rank = ompi_comm_rank(comm), values[2];
+    const char *why;
+
+    *learnt = true;
+    if (!is_agreed(votes) || votes[OSC_CACHED_VOTE_RUNS]) {
+        return is_agreed(votes);
+    }
+    why = ompi_osc_cached_helper_start(rank == ompi_osc_cached_node_helper(node, rank));
+    values[0] = NULL == why;
+    values[1] = NULL == why && knows_all(comm, node);
+    if (NULL != why && OSC_CACHED_HELPER_ON == votes[OSC_CACHED_VOTE_WISH]) {
+        opal_show_help("help-mpi-osc-cached.txt", "no-helper", true, why,
+                       opal_process_info.nodename);
+    }
+    return OMPI_SUCCESS == ompi_osc_cached_helper_agree(comm, values, 2, MPI_MIN) && values[0]
+           && (values[1] || exchange_addresses(comm, learnt));
+}
+
+bool ompi_osc_cached_helper_reaches_others(ompi_communicator_t *comm,
+                                           const ompi_osc_cached_node_t *node)
+{
+    int rank = ompi_comm_rank(comm), peer = farther(comm);
+
+    if (rank == peer) {
+        peer = (rank + 1) % ompi_comm_size(comm);
+    }
+    is_cut_off = rank != peer
+                 && NULL
+                        == ompi_osc_cached_helper_reach(ompi_osc_cached_helper_name(
+                            comm->c_local_group, ompi_osc_cached_node_helper(node, peer)));
+    return !is_cut_off;
+}
