@@ -7,7 +7,7 @@
  * Persistent is what MPI_Win_sync or MPI_Win_free of the process whose file it is has written.  The
  * page cache holds everything else: it outlives the process, but not the node.  MPI_Win_sync
  * forgets which pages were changed while others may be writing to them, and may miss such a write
- * (osc_cached_storage_track.c); so MPI_Win_free, when all writes are complete, then covers the
+ * (../osc_cached_track.c); so MPI_Win_free, when all writes are complete, then covers the
  * whole file.
  */
 
@@ -28,10 +28,11 @@
 #include "ompi/mca/coll/coll.h"
 #include "ompi/mca/osc/base/base.h"
 
+#include "core/osc_cached_dirty.h"
 #include "osc_cached_cgroup.h"
 #include "osc_cached_storage.h"
 #include "osc_cached_storage_file.h"
-#include "osc_cached_storage_track.h"
+#include "osc_cached_track.h"
 #include "osc_cached_window.h"
 
 #define HELP "help-mpi-osc-cached.txt"
@@ -374,6 +375,26 @@ static int write_range(const ompi_osc_cached_file_t *file, uint64_t from, uint64
     return (0 == ret) ? 0 : errno;
 }
 
+static void add_range(void *dirty, uint64_t from, uint64_t to)
+{
+    osc_cached_dirty_add(dirty, from, to);
+}
+
+static void all_pages(const storage_t *storage, osc_cached_dirty_t *dirty)
+{
+    memset(dirty, 0, sizeof(*dirty));
+    osc_cached_dirty_add(dirty, 0, storage->file.plan.file_size);
+}
+
+/* The pages that were changed, as far as that is known. */
+static void changed_pages(storage_t *storage, bool forgets, osc_cached_dirty_t *dirty)
+{
+    memset(dirty, 0, sizeof(*dirty));
+    if (!ompi_osc_cached_track_read(&storage->track, forgets, add_range, dirty)) {
+        all_pages(storage, dirty);
+    }
+}
+
 /* Write these pages. */
 static int write_back(storage_t *storage, const osc_cached_dirty_t *dirty, bool waits)
 {
@@ -404,10 +425,9 @@ int ompi_osc_cached_storage_sync(const ompi_win_t *win)
     }
     opal_mutex_lock(&storage->lock);
     since = ompi_osc_cached_now();
-    ompi_osc_cached_track_read(&storage->track, true, &dirty);
+    changed_pages(storage, true, &dirty);
     if (storage->failed) {
-        memset(&dirty, 0, sizeof(dirty));
-        osc_cached_dirty_add(&dirty, 0, storage->file.plan.file_size);
+        all_pages(storage, &dirty);
     }
     if (0 < dirty.count) {
         storage->forgot = true;
@@ -432,7 +452,7 @@ void ompi_osc_cached_storage_count(const ompi_win_t *win)
     osc_cached_dirty_t dirty;
 
     if (NULL != storage && !storage->file.wish.discards && 0 < storage->file.plan.file_size) {
-        ompi_osc_cached_track_read(&storage->track, false, &dirty);
+        changed_pages(storage, false, &dirty);
         if (0 < dirty.count) {
             count(win, dirty.bytes, 0);
         }
@@ -451,7 +471,7 @@ static void destroy(storage_t *storage)
 static int free_window(ompi_win_t *win)
 {
     storage_t *storage = find(win);
-    osc_cached_dirty_t dirty = {0};
+    osc_cached_dirty_t dirty;
     int ret, written = OMPI_SUCCESS;
 
     win->w_osc_module->osc_sync = storage->inner_sync;
@@ -462,9 +482,9 @@ static int free_window(ompi_win_t *win)
     ret = storage->inner_free(win); /* after which nobody writes to the memory any more */
     if (!storage->file.wish.discards && 0 < storage->file.plan.file_size) {
         if (storage->forgot) {
-            osc_cached_dirty_add(&dirty, 0, storage->file.plan.file_size);
+            all_pages(storage, &dirty);
         } else {
-            ompi_osc_cached_track_read(&storage->track, false, &dirty);
+            changed_pages(storage, false, &dirty);
         }
         written = write_back(storage, &dirty, true);
     }

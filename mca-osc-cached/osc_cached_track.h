@@ -2,18 +2,16 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Which pages of a mapped file were changed, by stores, by system calls and by other processes.
+ * Which pages of a window's memory were changed, by stores, by system calls and by other processes.
  * Knows nothing of Open MPI.
  */
 
-#ifndef OSC_CACHED_STORAGE_TRACK_H
-#define OSC_CACHED_STORAGE_TRACK_H
+#ifndef OSC_CACHED_TRACK_H
+#define OSC_CACHED_TRACK_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "core/osc_cached_dirty.h"
 
 typedef struct {
     char *base;
@@ -22,18 +20,21 @@ typedef struct {
     int pages;  /**< /proc/self/pagemap */
 } ompi_osc_cached_track_t;
 
-/** From now on. */
+/** Bytes from base that were changed; calls come in order. */
+typedef void (*ompi_osc_cached_track_found_t)(void *context, uint64_t from, uint64_t to);
+
+/** From now on.  base is the beginning of a page. */
 void ompi_osc_cached_track_begin(ompi_osc_cached_track_t *track, char *base, size_t size);
 
 /**
  * The pages that were changed since the beginning, or since the last call that forgets them.
  *
- * @param[out] dirty  bytes from base
+ * @return false: the kernel cannot tell, whatever was found; every page counts as changed
  */
-void ompi_osc_cached_track_read(ompi_osc_cached_track_t *track, bool forgets,
-                                osc_cached_dirty_t *dirty);
+bool ompi_osc_cached_track_read(ompi_osc_cached_track_t *track, bool forgets,
+                                ompi_osc_cached_track_found_t found, void *context);
 
 /** Before the memory is unmapped. */
 void ompi_osc_cached_track_end(ompi_osc_cached_track_t *track);
 
-#endif /* OSC_CACHED_STORAGE_TRACK_H */
+#endif /* OSC_CACHED_TRACK_H */

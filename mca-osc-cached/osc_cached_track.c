@@ -10,29 +10,16 @@
  *
  * A system call of another process (process_vm_writev) that has found a page just before it is
  * protected again writes to it without being noticed: what is forgotten while others write must be
- * covered by the last write of all, see osc_cached_storage_window.c.
+ * covered by the last write of all, see storage/osc_cached_storage_window.c.
  */
 
-#include "ompi_config.h"
+#include "osc_cached_track.h"
+#include "osc_cached_uffd.h"
 
-#include "osc_cached_storage_track.h"
+#if OSC_CACHED_UFFD
 
-#include <string.h>
-#ifdef __linux__
-#include <fcntl.h>
-#include <linux/userfaultfd.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#endif
-
-#if defined(__linux__) && defined(SYS_userfaultfd) && defined(UFFDIO_WRITEPROTECT)
-
-/* linux/fs.h and linux/userfaultfd.h of Linux 6.7: headers may be older than the kernel */
+/* linux/fs.h of Linux 6.7 */
 enum {
-    WP_UNPOPULATED = 1 << 13,
-    WP_ASYNC = 1 << 15,
-    USER_MODE_ONLY = 1,
     IS_WRITTEN = 1 << 1,
     WP_MATCHING = 1 << 0,
     CHECK_WPASYNC = 1 << 1,
@@ -49,30 +36,33 @@ typedef struct {
 
 #define SCAN _IOWR('f', 16, scan_t)
 
+static void ignore(void *context, uint64_t from, uint64_t to)
+{
+    (void) context;
+    (void) from;
+    (void) to;
+}
+
 void ompi_osc_cached_track_begin(ompi_osc_cached_track_t *track, char *base, size_t size)
 {
-    struct uffdio_api api = {.api = UFFD_API, .features = WP_ASYNC | WP_UNPOPULATED};
-    struct uffdio_range range = {.start = (uintptr_t) base};
-    struct uffdio_register watch = {.mode = UFFDIO_REGISTER_MODE_WP};
-    struct uffdio_writeprotect protection = {.mode = UFFDIO_WRITEPROTECT_MODE_WP};
-    uint64_t page = (uint64_t) sysconf(_SC_PAGESIZE);
-    osc_cached_dirty_t none = {0};
+    uint64_t page = (uint64_t) sysconf(_SC_PAGESIZE), bytes = (size + page - 1) / page * page;
 
     *track = (ompi_osc_cached_track_t){.base = base, .size = size, .faults = -1, .pages = -1};
-    range.len = (size + page - 1) / page * page;
-    watch.range = protection.range = range;
     if (0 == size) {
         return;
     }
-    track->faults = (int) syscall(SYS_userfaultfd, O_CLOEXEC | USER_MODE_ONLY);
     track->pages = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-    if (-1 == track->faults || -1 == track->pages || 0 != ioctl(track->faults, UFFDIO_API, &api)
-        || 0 != ioctl(track->faults, UFFDIO_REGISTER, &watch)
-        || 0 != ioctl(track->faults, UFFDIO_WRITEPROTECT, &protection)) {
+    if (-1 == track->pages
+        || 0 != ompi_osc_cached_uffd_open(OSC_CACHED_UFFD_USER_MODE_ONLY, &track->faults)
+        || 0
+               != ompi_osc_cached_uffd_api(track->faults, OSC_CACHED_UFFD_WP_ASYNC
+                                                              | OSC_CACHED_UFFD_WP_UNPOPULATED)
+        || 0 != ompi_osc_cached_uffd_watch(track->faults, base, bytes)
+        || 0 != ompi_osc_cached_uffd_protect(track->faults, base, bytes, true)) {
         ompi_osc_cached_track_end(track);
         return;
     }
-    ompi_osc_cached_track_read(track, true, &none); /* whether that works, too */
+    (void) ompi_osc_cached_track_read(track, true, ignore, NULL); /* whether that works, too */
 }
 
 void ompi_osc_cached_track_end(ompi_osc_cached_track_t *track)
@@ -86,8 +76,8 @@ void ompi_osc_cached_track_end(ompi_osc_cached_track_t *track)
     track->faults = track->pages = -1;
 }
 
-void ompi_osc_cached_track_read(ompi_osc_cached_track_t *track, bool forgets,
-                                osc_cached_dirty_t *dirty)
+bool ompi_osc_cached_track_read(ompi_osc_cached_track_t *track, bool forgets,
+                                ompi_osc_cached_track_found_t found, void *context)
 {
     region_t regions[64];
     uint64_t base = (uintptr_t) track->base, end = base + track->size;
@@ -102,25 +92,20 @@ void ompi_osc_cached_track_read(ompi_osc_cached_track_t *track, bool forgets,
         .return_mask = IS_WRITTEN,
     };
 
-    memset(dirty, 0, sizeof(*dirty));
     while (-1 != track->faults && scan.start < end) {
-        int found = ioctl(track->pages, SCAN, &scan);
+        int count = ioctl(track->pages, SCAN, &scan);
 
-        if (0 > found || scan.walk_end <= scan.start) {
+        if (0 > count || scan.walk_end <= scan.start) {
             ompi_osc_cached_track_end(track);
             break;
         }
-        for (int i = 0; i < found; ++i) {
-            uint64_t to = (regions[i].end < end) ? regions[i].end : end;
-
-            osc_cached_dirty_add(dirty, regions[i].start - base, to - base);
+        for (int i = 0; i < count; ++i) {
+            found(context, regions[i].start - base,
+                  ((regions[i].end < end) ? regions[i].end : end) - base);
         }
         scan.start = scan.walk_end;
     }
-    if (-1 == track->faults) {
-        memset(dirty, 0, sizeof(*dirty));
-        osc_cached_dirty_add(dirty, 0, track->size);
-    }
+    return -1 != track->faults;
 }
 
 #else
@@ -135,12 +120,14 @@ void ompi_osc_cached_track_end(ompi_osc_cached_track_t *track)
     (void) track;
 }
 
-void ompi_osc_cached_track_read(ompi_osc_cached_track_t *track, bool forgets,
-                                osc_cached_dirty_t *dirty)
+bool ompi_osc_cached_track_read(ompi_osc_cached_track_t *track, bool forgets,
+                                ompi_osc_cached_track_found_t found, void *context)
 {
+    (void) track;
     (void) forgets;
-    memset(dirty, 0, sizeof(*dirty));
-    osc_cached_dirty_add(dirty, 0, track->size);
+    (void) found;
+    (void) context;
+    return false;
 }
 
 #endif
