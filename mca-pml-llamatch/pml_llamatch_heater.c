@@ -51,16 +51,9 @@ static int num_pauses;
 /* @return the processors that this process may run on, or NULL; to be freed */
 static hwloc_bitmap_t my_processors(void)
 {
-    hwloc_bitmap_t set = hwloc_bitmap_alloc();
-
-    if (NULL != set
-        && (OPAL_SUCCESS != opal_hwloc_base_get_topology()
-            || 0 > hwloc_get_cpubind(opal_hwloc_topology, set, HWLOC_CPUBIND_PROCESS)
-            || hwloc_bitmap_iszero(set))) {
-        hwloc_bitmap_free(set);
-        set = NULL;
-    }
-    return set;
+    return (OPAL_SUCCESS == opal_hwloc_base_get_topology())
+               ? llamatch_cores_mine(opal_hwloc_topology)
+               : NULL;
 }
 
 void mca_pml_llamatch_heater_publish(void)

@@ -19,6 +19,7 @@
 #define llamatch_cores_bind ompi_osc_cached_cores_bind
 #define llamatch_cores_choose ompi_osc_cached_cores_choose
 #define llamatch_cores_has_cldemote ompi_osc_cached_cores_has_cldemote
+#define llamatch_cores_mine ompi_osc_cached_cores_mine
 #define llamatch_cores_reason_text ompi_osc_cached_cores_reason_text
 #include "llamatch_cores.c"
 #endif
@@ -73,13 +74,11 @@ const char *ompi_osc_cached_helper_processors(void)
 
 void ompi_osc_cached_helper_look_around(void)
 {
-    hwloc_bitmap_t set = hwloc_bitmap_alloc();
+    hwloc_bitmap_t set = (OPAL_SUCCESS == opal_hwloc_base_get_topology())
+                             ? llamatch_cores_mine(opal_hwloc_topology)
+                             : NULL;
 
-    /* an Open MPI with a hwloc of its own inside may have a topology that ours cannot read */
-    if (NULL != set && OPAL_SUCCESS == opal_hwloc_base_get_topology()
-        && 0 == hwloc_topology_abi_check(opal_hwloc_topology)
-        && 0 == hwloc_get_cpubind(opal_hwloc_topology, set, HWLOC_CPUBIND_PROCESS)
-        && (int) sizeof(mine) <= hwloc_bitmap_list_snprintf(mine, sizeof(mine), set)) {
+    if (NULL != set && (int) sizeof(mine) <= hwloc_bitmap_list_snprintf(mine, sizeof(mine), set)) {
         mine[0] = '\0';
     }
     hwloc_bitmap_free(set);

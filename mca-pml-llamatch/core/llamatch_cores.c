@@ -52,6 +52,20 @@ bool llamatch_cores_has_cldemote(void)
 #endif
 }
 
+hwloc_bitmap_t llamatch_cores_mine(hwloc_topology_t topology)
+{
+    hwloc_bitmap_t set = hwloc_bitmap_alloc();
+
+    if (NULL != set
+        && (0 != hwloc_topology_abi_check(topology)
+            || 0 != hwloc_get_cpubind(topology, set, HWLOC_CPUBIND_PROCESS)
+            || hwloc_bitmap_iszero(set))) {
+        hwloc_bitmap_free(set);
+        set = NULL;
+    }
+    return set;
+}
+
 int llamatch_cores_bind(void *place)
 {
     const llamatch_cores_place_t *p = place;

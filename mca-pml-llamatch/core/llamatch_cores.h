@@ -101,6 +101,14 @@ void llamatch_cores_choose(const llamatch_cores_input_t *input, llamatch_cores_c
 /** One sentence about a reason, with what to do. */
 const char *llamatch_cores_reason_text(llamatch_cores_reason_t reason);
 
+/**
+ * The processors that this process may run on.
+ *
+ * @param topology  of an Open MPI that may have another hwloc inside
+ * @return NULL: not known, or no memory; to be freed
+ */
+hwloc_bitmap_t llamatch_cores_mine(hwloc_topology_t topology);
+
 /** Can the processor that this runs on demote a line to the shared cache? */
 bool llamatch_cores_has_cldemote(void);
 

@@ -2,13 +2,14 @@
  * disturbs nothing: communicators that are freed, children of fork, the end of the job. How many
  * communicators there are makes no difference to it.
  *
- * test: for=pml-llamatch ranks=2 transport=shm,tcp args=force
- * test: for=pml-llamatch ranks=2 transport=shm args=cpu
- * test: for=pml-llamatch ranks=1 transport=shm args=spare bind=core
- * test: for=pml-llamatch ranks=2 transport=shm args=full bind=core:overload-allowed allow=.
- * test: for=pml-llamatch ranks=2 transport=shm args=off expect="text:run with --bind-to core"
- * test: for=pml-llamatch ranks=2 transport=shm args=off cpus=0 expect="text:only one processor"
- * test: for=pml-llamatch ranks=2 transport=shm args=abort expect="error:MPI_ABORT"
+ * test: for=pml-llamatch ranks=2 transport=shm,tcp cflags=-rdynamic args=force
+ * test: for=pml-llamatch ranks=2 transport=shm cflags=-rdynamic args=cpu
+ * test: for=pml-llamatch ranks=1 transport=shm cflags=-rdynamic args=spare bind=core
+ * test: for=pml-llamatch ranks=2 transport=shm cflags=-rdynamic args=full bind=core:overload-allowed allow=.
+ * test: for=pml-llamatch ranks=2 transport=shm cflags=-rdynamic args=off expect="text:run with --bind-to core"
+ * test: for=pml-llamatch ranks=2 transport=shm cflags=-rdynamic args=off cpus=0 expect="text:only one processor"
+ * test: for=pml-llamatch ranks=2 transport=shm args="off foreign" cflags=-rdynamic expect="text:hwloc does not tell"
+ * test: for=pml-llamatch ranks=2 transport=shm cflags=-rdynamic args=abort expect="error:MPI_ABORT"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -23,6 +24,15 @@
 
 enum { OFF, RUN, PAUSE, IDLE }; /* pml_llamatch_heater_state */
 enum { WAITING = 100, ROUNDS = 100 };
+
+static int foreign;
+
+/* In the place of hwloc's: the topology of Open MPI is of a hwloc that is not the component's. */
+int hwloc_topology_abi_check(void *topology)
+{
+    (void) topology;
+    return -foreign;
+}
 
 static struct counters c;
 static MPI_Comm comm;
@@ -221,6 +231,7 @@ int main(int argc, char **argv)
     char cpu[16];
     int first = 0;
 
+    foreign = 2 < argc;
     if (0 != sched_getaffinity(0, sizeof(mine), &mine)) {
         return 1;
     }

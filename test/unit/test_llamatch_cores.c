@@ -446,6 +446,35 @@ static void test_texts(void **state)
     (void) llamatch_cores_has_cldemote(); /* either answer is right */
 }
 
+static int foreign;
+
+/* In the place of hwloc's: the topology is of a hwloc that is not ours. */
+int hwloc_topology_abi_check(hwloc_topology_t topology)
+{
+    (void) topology;
+    return -foreign;
+}
+
+static void test_mine(void **state)
+{
+    hwloc_topology_t topology;
+    hwloc_bitmap_t set;
+
+    (void) state;
+    assert_int_equal(0, hwloc_topology_init(&topology));
+    assert_int_equal(0, hwloc_topology_load(topology));
+    set = llamatch_cores_mine(topology);
+    if (hwloc_topology_get_support(topology)->cpubind->get_thisproc_cpubind) {
+        assert_non_null(set);
+        assert_false(hwloc_bitmap_iszero(set));
+    }
+    hwloc_bitmap_free(set);
+    foreign = 1;
+    assert_null(llamatch_cores_mine(topology));
+    foreign = 0;
+    hwloc_topology_destroy(topology);
+}
+
 typedef struct {
     llamatch_cores_place_t place;
     int result;
@@ -522,6 +551,7 @@ int main(void)
         cmocka_unit_test(test_force),
         cmocka_unit_test(test_how),
         cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_mine),
         cmocka_unit_test(test_bind),
     };
 
