@@ -11,9 +11,9 @@
  * after a fence ends the fence's epoch; on others they differ (README.md, "Inner components"), and
  * where it is not sure that they give access, nothing is served.
  *
- * Every function calls the inner one first and believes its return code.  Two do not have to call
- * it: a flush of one target or of all that have nothing outstanding.  After a fence with nothing
- * outstanding that we counted, there is nothing left to do.
+ * Every function calls the inner one first and believes its return code; see has_happened().  Two
+ * do not have to call it: a flush of one target or of all that have nothing outstanding.  After a
+ * fence with nothing outstanding that we counted, there is nothing left to do.
  *
  * When an epoch of an active target ends, nothing here may touch users' buffers that other
  * processes could write by then: gets into memory that a window exposes are not kept
@@ -90,6 +90,29 @@ void ompi_osc_cached_write_end(ompi_osc_cached_window_t *window, ompi_osc_cached
 }
 
 /* Completion */
+
+/* A synchronisation has failed. For want of an epoch it was none. Any other error is one of an
+ * operation that it has completed, as far as that was possible: nothing that it brought is kept. */
+__opal_attribute_noinline__ static bool has_failed_only(ompi_osc_cached_window_t *window, int ret)
+{
+    if (OMPI_ERR_RMA_SYNC == ret) {
+        return false;
+    }
+    ompi_osc_cached_window_invalidate(window);
+    return true;
+}
+
+/* Whether the operations that a synchronisation completes are the program's again, which may do
+ * anything with their buffers. */
+static inline bool has_happened(ompi_osc_cached_window_t *window, int ret)
+{
+    return OPAL_LIKELY(OMPI_SUCCESS == ret) || has_failed_only(window, ret);
+}
+
+static inline int first_error(int one, int other)
+{
+    return (OMPI_SUCCESS != one) ? one : other;
+}
 
 /* The time at which a synchronisation of one target or of all (NULL) begins, if gets that it
  * completes were measured, else 0: most were not, and the clock costs 2 % of a fence. Caller holds
@@ -319,14 +342,14 @@ __opal_attribute_noinline__ static int watched_fence(int mpi_assert, ompi_win_t 
     }
     sequence = mark(window, &begin);
     ret = window->inner.osc_fence(mpi_assert, win);
-    if (OMPI_SUCCESS != ret) {
+    if (!has_happened(window, ret)) {
         return ret;
     }
     /* after MPI_MODE_NOPRECEDE nothing was issued, and nothing is complete */
     change_epoch(window, (mpi_assert & MPI_MODE_NOPRECEDE) ? 0 : sequence, ns_since(begin),
                  (mpi_assert & MPI_MODE_NOSUCCEED) ? OSC_CACHED_EPOCH_NONE
                                                    : OSC_CACHED_EPOCH_FENCE);
-    return OMPI_SUCCESS;
+    return ret;
 }
 
 int ompi_osc_cached_fence(int mpi_assert, ompi_win_t *win)
@@ -399,11 +422,11 @@ int ompi_osc_cached_complete(ompi_win_t *win)
     }
     sequence = mark(window, &begin);
     ret = window->inner.osc_complete(win);
-    if (OMPI_SUCCESS != ret || OSC_CACHED_EPOCH_START != window->epoch) {
+    if (!has_happened(window, ret) || OSC_CACHED_EPOCH_START != window->epoch) {
         return ret; /* osc/rdma takes one without MPI_Win_start, and completes nothing */
     }
     change_epoch(window, sequence, ns_since(begin), OSC_CACHED_EPOCH_NONE);
-    return OMPI_SUCCESS;
+    return ret;
 }
 
 /* A flush of all targets may leave something undone; a flush of one target never does, so some are
@@ -419,10 +442,9 @@ static int flush_fetching(ompi_osc_cached_window_t *window)
     if (window->threaded || MPI_WIN_FLAVOR_CREATE != window->inner_flavor) {
         return OMPI_SUCCESS;
     }
-    for (ompi_osc_cached_peer_t *peer = window->busy; NULL != peer && OMPI_SUCCESS == ret;
-         peer = peer->next_busy) {
+    for (ompi_osc_cached_peer_t *peer = window->busy; NULL != peer; peer = peer->next_busy) {
         if (0 != peer->cache.head) {
-            ret = window->inner.osc_flush(peer->rank, window->win);
+            ret = first_error(ret, window->inner.osc_flush(peer->rank, window->win));
         }
     }
     return ret;
@@ -445,9 +467,9 @@ static int flush_locked(ompi_osc_cached_window_t *window)
         } while (NULL != peer && !(peer->accessible && (peer->state & OSC_CACHED_PEER_BUSY)));
         ompi_osc_cached_window_unlock(window);
         if (NULL != peer) {
-            ret = window->inner.osc_flush(peer->rank, window->win);
+            ret = first_error(ret, window->inner.osc_flush(peer->rank, window->win));
         }
-    } while (NULL != peer && OMPI_SUCCESS == ret);
+    } while (NULL != peer);
     return ret;
 }
 
@@ -498,7 +520,7 @@ int ompi_osc_cached_unlock(int target, ompi_win_t *win)
     ompi_osc_cached_peer_t *peer;
     uint64_t sequence, begin;
     bool fetching;
-    int ret = OMPI_SUCCESS;
+    int flushed = OMPI_SUCCESS, ret;
 
     ompi_osc_cached_count(window, OSC_CACHED_STAT_unlocks);
     if (!window->cacheable) {
@@ -511,13 +533,11 @@ int ompi_osc_cached_unlock(int target, ompi_win_t *win)
     fetching = 0 != peer->cache.head && OSC_CACHED_FLUSH_FETCHING == window->flush_first;
     ompi_osc_cached_window_unlock(window);
     if (fetching) {
-        ret = window->inner.osc_flush(target, win); /* see flush_before_all() */
+        flushed = window->inner.osc_flush(target, win); /* see flush_before_all() */
     }
-    if (OMPI_SUCCESS == ret) {
-        ret = window->inner.osc_unlock(target, win);
-    }
-    if (OMPI_SUCCESS != ret) {
-        return ret;
+    ret = window->inner.osc_unlock(target, win);
+    if (!has_happened(window, ret) || !has_happened(window, flushed)) {
+        return first_error(ret, flushed);
     }
     ompi_osc_cached_window_lock(window);
     if (!osc_cached_is_nobody(peer)) {
@@ -532,7 +552,7 @@ int ompi_osc_cached_unlock(int target, ompi_win_t *win)
     }
     ompi_osc_cached_window_unlock(window);
     ompi_osc_cached_verify_compare(window, peer, sequence);
-    return OMPI_SUCCESS;
+    return first_error(flushed, ret);
 }
 
 int ompi_osc_cached_lock_all(int mpi_assert, ompi_win_t *win)
@@ -554,24 +574,22 @@ int ompi_osc_cached_unlock_all(ompi_win_t *win)
 {
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
     uint64_t sequence, begin;
-    int ret;
+    int flushed, ret;
 
     ompi_osc_cached_count(window, OSC_CACHED_STAT_unlocks);
     if (!window->cacheable) {
         return window->inner.osc_unlock_all(win);
     }
     sequence = mark(window, &begin);
-    ret = flush_before_all(window);
-    if (OMPI_SUCCESS == ret) {
-        ret = window->inner.osc_unlock_all(win);
-    }
-    if (OMPI_SUCCESS != ret) {
-        return ret;
+    flushed = flush_before_all(window);
+    ret = window->inner.osc_unlock_all(win);
+    if (!has_happened(window, ret) || !has_happened(window, flushed)) {
+        return first_error(ret, flushed);
     }
     /* osc/rdma and osc/pt2pt allow both at a time */
     change_epoch(window, sequence, ns_since(begin),
                  0 < window->num_locks ? OSC_CACHED_EPOCH_LOCK : OSC_CACHED_EPOCH_NONE);
-    return OMPI_SUCCESS;
+    return first_error(flushed, ret);
 }
 
 int ompi_osc_cached_sync(ompi_win_t *win)
@@ -682,7 +700,7 @@ static int flush_one(ompi_osc_cached_window_t *window, int target, bool at_targe
     begin = begin_of(window, peer);
     ompi_osc_cached_window_unlock(window);
     ret = inner(target, window->win);
-    if (OMPI_SUCCESS != ret) {
+    if (!has_happened(window, ret)) {
         return ret;
     }
     ompi_osc_cached_window_lock(window);
@@ -692,7 +710,7 @@ static int flush_one(ompi_osc_cached_window_t *window, int target, bool at_targe
     flushed(window, peer, sequence, at_target, begin);
     ompi_osc_cached_window_unlock(window);
     ompi_osc_cached_verify_compare(window, peer, sequence);
-    return OMPI_SUCCESS;
+    return ret;
 }
 
 /* The same at the target in its most frequent form, OSC_CACHED_WAY_PLAIN_FLUSH: one thread, nothing
@@ -705,7 +723,7 @@ __opal_attribute_noinline__ static int flush_busy(ompi_osc_cached_window_t *wind
 
     ompi_osc_cached_count_alone(window, OSC_CACHED_STAT_flushes);
     ret = window->inner.osc_flush(peer->rank, window->win);
-    if (OPAL_LIKELY(OMPI_SUCCESS == ret)) {
+    if (has_happened(window, ret)) {
         flushed(window, peer, sequence, true, begin);
     }
     return ret;
@@ -716,7 +734,7 @@ static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
 {
     uint64_t sequence, begin;
     bool quiet;
-    int ret;
+    int before, ret;
 
     ompi_osc_cached_window_lock(window);
     sequence = window->sequence;
@@ -731,12 +749,10 @@ static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
     }
     begin = begin_of(window, NULL);
     ompi_osc_cached_window_unlock(window);
-    ret = flush_before_all(window);
-    if (OMPI_SUCCESS == ret) {
-        ret = inner(window->win);
-    }
-    if (OMPI_SUCCESS != ret) {
-        return ret;
+    before = flush_before_all(window);
+    ret = inner(window->win);
+    if (!has_happened(window, ret) || !has_happened(window, before)) {
+        return first_error(ret, before);
     }
     ompi_osc_cached_window_lock(window);
     if (at_target) {
@@ -750,7 +766,7 @@ static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
     }
     ompi_osc_cached_window_unlock(window);
     ompi_osc_cached_verify_compare(window, NULL, sequence);
-    return OMPI_SUCCESS;
+    return first_error(before, ret);
 }
 
 /* The ways of a flush. The first look of each slot is made of few instructions; what needs more is
