@@ -20,7 +20,6 @@
 
 #include "ompi/constants.h"
 #include "ompi/mca/coll/coll.h"
-#include "ompi/proc/proc.h"
 
 #include "osc_cached_helper_node.h"
 
@@ -89,9 +88,7 @@ static int first_of_node(ompi_communicator_t *comm)
     int rank = ompi_comm_rank(comm);
 
     for (int i = 0; i < rank; ++i) {
-        ompi_proc_t *proc = ompi_group_peer_lookup(comm->c_local_group, i);
-
-        if (NULL != proc && OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags)) {
+        if (ompi_osc_cached_node_has(comm, i)) {
             return i;
         }
     }

@@ -16,7 +16,6 @@
 #include <string.h>
 
 #include "opal/util/info.h"
-#include "opal/util/proc.h"
 #include "opal/util/show_help.h"
 #include "ompi/communicator/communicator.h"
 #include "ompi/constants.h"
@@ -103,12 +102,7 @@ static int farther(ompi_communicator_t *comm)
 {
     int size = ompi_comm_size(comm), rank = ompi_comm_rank(comm), i;
 
-    for (i = 1; i < size; ++i) {
-        ompi_proc_t *proc = ompi_group_peer_lookup(comm->c_local_group, (rank + i) % size);
-
-        if (NULL == proc || !OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags)) {
-            break;
-        }
+    for (i = 1; i < size && ompi_osc_cached_node_has(comm, (rank + i) % size); ++i) {
     }
     return (rank + i) % size;
 }
@@ -165,30 +159,78 @@ void ompi_osc_cached_helper_release(ompi_osc_cached_node_t *memory)
 
 /* --- Start */
 
-/* Place our thread among those of this node, if this window knows all of them.  What a process has
- * told begins with the processors that it runs on. */
-static void find_place(ompi_communicator_t *comm, const char *told, size_t bytes)
+/* The processes of this node that we know of, in the order of their names, and the processors that
+ * each of them runs on. */
+static struct {
+    opal_mutex_t lock;
+    uint64_t *names;
+    char **processors;
+    unsigned count;
+} neighbours = {.lock = OPAL_MUTEX_STATIC_INIT};
+
+/* Without memory it stays unknown. */
+static void remember(uint64_t name, const char *processors)
 {
-    const char **processors = malloc((size_t) ompi_comm_size(comm) * sizeof(*processors));
-    unsigned count = 0, me = 0, peers = 0;
+    unsigned i = 0, behind;
+    uint64_t *names;
+    char **lists, *copy;
 
-    for (int i = 0; i < ompi_comm_size(comm) && NULL != processors; ++i) {
-        ompi_proc_t *proc = ompi_group_peer_lookup(comm->c_local_group, i);
+    while (i < neighbours.count && neighbours.names[i] < name) {
+        ++i;
+    }
+    if (i < neighbours.count && name == neighbours.names[i]) {
+        return;
+    }
+    names = realloc(neighbours.names, (neighbours.count + 1) * sizeof(*names));
+    neighbours.names = (NULL == names) ? neighbours.names : names;
+    lists = realloc(neighbours.processors, (neighbours.count + 1) * sizeof(*lists));
+    neighbours.processors = (NULL == lists) ? neighbours.processors : lists;
+    copy = strdup(processors);
+    if (NULL == names || NULL == lists || NULL == copy) {
+        free(copy);
+        return;
+    }
+    behind = neighbours.count++ - i;
+    memmove(names + i + 1, names + i, behind * sizeof(*names));
+    memmove(lists + i + 1, lists + i, behind * sizeof(*lists));
+    names[i] = name;
+    lists[i] = copy;
+}
 
-        if (NULL == proc || !OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags)) {
-            continue;
+/* Place our thread among those of this node, when we know all processes of our job there, from one
+ * window or from several.  What a process has told begins with the processors that it runs on. */
+static void find_place(ompi_communicator_t *comm, const char *told, size_t bytes, bool serves)
+{
+    uint64_t mine = ompi_osc_cached_helper_name(comm->c_local_group, ompi_comm_rank(comm));
+    unsigned me = 0, here = 0;
+
+    opal_mutex_lock(&neighbours.lock);
+    for (int i = 0; i < ompi_comm_size(comm); ++i) {
+        if (ompi_osc_cached_node_has(comm, i)) {
+            remember(ompi_osc_cached_helper_name(comm->c_local_group, i),
+                     told + (size_t) i * bytes);
         }
-        if (i == ompi_comm_rank(comm)) {
-            me = count;
-        } else {
-            peers += proc->super.proc_name.jobid == opal_proc_local_get()->proc_name.jobid;
-        }
-        processors[count++] = told + (size_t) i * bytes;
     }
-    if (NULL != processors && peers == (unsigned) opal_process_info.num_local_peers) {
-        ompi_osc_cached_helper_settle(processors, count, me);
+    for (unsigned i = 0; i < neighbours.count; ++i) {
+        me = (mine == neighbours.names[i]) ? i : me;
+        here += mine >> 32 == neighbours.names[i] >> 32;
     }
-    free(processors);
+    if (serves && (unsigned) opal_process_info.num_local_peers + 1 == here) {
+        ompi_osc_cached_helper_settle((const char *const *) neighbours.processors, neighbours.count,
+                                      me);
+    }
+    opal_mutex_unlock(&neighbours.lock);
+}
+
+void ompi_osc_cached_helper_forget_neighbours(void)
+{
+    while (0 < neighbours.count) {
+        free(neighbours.processors[--neighbours.count]);
+    }
+    free(neighbours.names);
+    free(neighbours.processors);
+    neighbours.names = NULL;
+    neighbours.processors = NULL;
 }
 
 /* Tell all processes where all are: on which processors, and at which address, if they have a
@@ -231,8 +273,8 @@ static bool exchange_addresses(ompi_communicator_t *comm, bool *learnt)
                                              told + before + 1, (size_t) most - before - 1);
         }
     }
-    if (*learnt && 0 < bytes) {
-        find_place(comm, all, (size_t) most);
+    if (*learnt) {
+        find_place(comm, all, (size_t) most, 0 < bytes);
     }
     free(all);
     return good;

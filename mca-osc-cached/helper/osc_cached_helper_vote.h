@@ -39,6 +39,9 @@ int ompi_osc_cached_helper_agree(ompi_communicator_t *comm, int *values, int cou
 bool ompi_osc_cached_helper_start_all(ompi_communicator_t *comm, const ompi_osc_cached_node_t *node,
                                       const int64_t votes[OSC_CACHED_VOTES], bool *learnt);
 
+/** The helper of this process has stopped: what was learnt of the others of its node is freed. */
+void ompi_osc_cached_helper_forget_neighbours(void);
+
 /** UCX may have been told to use networks that do not reach the others: seen at one of them. */
 bool ompi_osc_cached_helper_reaches_others(ompi_communicator_t *comm,
                                            const ompi_osc_cached_node_t *node);

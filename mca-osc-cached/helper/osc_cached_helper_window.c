@@ -162,5 +162,6 @@ void ompi_osc_cached_helper_finalize(void)
         ompi_osc_cached_helper_print();
     }
     ompi_osc_cached_helper_stop();
+    ompi_osc_cached_helper_forget_neighbours();
     ompi_osc_cached_shape_finalize();
 }

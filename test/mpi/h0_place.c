@@ -5,6 +5,7 @@
  * test: for=osc-cached needs=cache ranks=2 transport=shm,tcp cflags=-rdynamic args=auto
  * test: for=osc-cached needs=cache ranks=1 transport=shm cflags=-rdynamic bind=core args=process
  * test: for=osc-cached needs=cache ranks=2 transport=shm cflags=-rdynamic args=0
+ * test: for=osc-cached needs=cache ranks=3 transport=shm cflags=-rdynamic args="0 pairs"
  * test: for=osc-cached needs=cache ranks=1 transport=shm cflags=-rdynamic args="0 foreign"
  * test: for=osc-cached needs=cache ranks=1 transport=shm cflags=-rdynamic args=1048575 expect="text:no processor of"
  *
@@ -19,6 +20,27 @@
 #include <unistd.h>
 
 static int foreign;
+
+/* Windows of two ranks each: no window has all, but all of them together have. */
+static void make_pairs(MPI_Win *wins)
+{
+    long *base;
+    int number = 0;
+
+    for (int i = 0; i < test_size; ++i) {
+        for (int k = i + 1; k < test_size; ++k) {
+            MPI_Comm pair;
+            int in = i == test_rank || k == test_rank;
+
+            OK(MPI_Comm_split(MPI_COMM_WORLD, in ? 0 : MPI_UNDEFINED, 0, &pair));
+            if (in) {
+                OK(MPI_Win_allocate(sizeof(long), sizeof(long), MPI_INFO_NULL, pair, &base,
+                                    &wins[number++]));
+                OK(MPI_Comm_free(&pair));
+            }
+        }
+    }
+}
 
 /* In the place of hwloc's: the topology of Open MPI is of a hwloc that is not the component's. */
 int hwloc_topology_abi_check(void *topology)
@@ -78,16 +100,21 @@ int main(int argc, char **argv)
     char mine[512] = "", its[512] = "";
     cpu_set_t set, all, job, both, helper;
     long *base;
-    MPI_Win win;
-    int id, own, spare;
+    MPI_Win wins[3] = {MPI_WIN_NULL, MPI_WIN_NULL, MPI_WIN_NULL};
+    int id, own, spare, pairs;
 
-    foreign = 2 < argc;
+    foreign = 2 < argc && 0 == strcmp(argv[2], "foreign");
+    pairs = 2 < argc && !foreign;
     setenv("OMPI_MCA_osc_cached_helper", "on", 1);
     setenv("OMPI_MCA_osc_cached_helper_cpu", cpu, 1);
     test_init(&argc, &argv);
     CHECK(0 == sched_getaffinity(0, sizeof(set), &set), "no affinity");
     CHECK(read_line("status", "Cpus_allowed_list:\t", mine, sizeof(mine)), "no status");
-    win = test_win_make(NULL, sizeof(long), sizeof(long), &base);
+    if (pairs) {
+        make_pairs(wins);
+    } else {
+        wins[0] = test_win_make(NULL, sizeof(long), sizeof(long), &base);
+    }
     id = find_helper(its, sizeof(its));
     if (0 == id || 0 != sched_getaffinity(id, sizeof(helper), &helper)) {
         CHECK(0, "there is no helper");
@@ -108,6 +135,10 @@ int main(int argc, char **argv)
         CHECK(spare || (own && (CPU_EQUAL(&all, &job) || !CPU_EQUAL(&both, &job))),
               "processors %s, those of the process are %s", its, mine);
     }
-    OK(MPI_Win_free(&win));
+    for (int i = 0; i < 3; ++i) {
+        if (MPI_WIN_NULL != wins[i]) {
+            OK(MPI_Win_free(&wins[i]));
+        }
+    }
     return test_done();
 }
