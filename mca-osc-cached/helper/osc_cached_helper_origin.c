@@ -256,6 +256,8 @@ static int copy_part(const ompi_osc_cached_part_t *mapped, const osc_cached_requ
 
     if (OSC_CACHED_REFUSED_NOT == why) {
         osc_cached_execute(request, layout, mapped->base, data, result);
+        /* it is complete before the next one begins, also for those who look at the memory */
+        atomic_thread_fence(memory_order_seq_cst);
     }
     return ompi_osc_cached_helper_error(why);
 }
