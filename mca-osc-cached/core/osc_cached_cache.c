@@ -520,7 +520,8 @@ static inline osc_cached_access_t insert(osc_cached_cache_t *cache, osc_cached_t
     osc_cached_entry_t *entry;
     osc_cached_record_t *record;
 
-    if (cache->max_bytes < room || 0 == bytes || stamp != osc_cached_cache_stamp(cache, target)) {
+    if (cache->max_bytes < room || 0 == bytes
+        || stamp != osc_cached_cache_whole_stamp(cache, target, key.address, key.target, bytes)) {
         return OSC_CACHED_FAILING;
     }
     number = osc_cached_cache_is_absent(cache, key)
@@ -808,7 +809,7 @@ finish(osc_cached_cache_t *cache, const osc_cached_target_t *target, uint32_t nu
     const osc_cached_record_t *record = &cache->records[number];
     uint32_t entry_number = record->entry;
     osc_cached_entry_t *entry = &cache->storage.entries[entry_number];
-    bool valid = entry->stamp == osc_cached_cache_stamp(cache, target);
+    bool valid = osc_cached_cache_is_valid(cache, target, entry);
     char *bytes = (char *) osc_cached_storage_at(&cache->storage, entry->offset) + record->offset;
 
     if (record->lends || (!record->fills && OSC_CACHED_ENTRY_PENDING == entry->state)) {
@@ -881,7 +882,7 @@ osc_cached_buffer_t osc_cached_cache_withdraw(osc_cached_cache_t *cache,
 
     cache->records[record].buffer.type = cache->records[record].buffer.from = NULL;
     remove_record(cache, target, record);
-    if (0 == --entry->pins && entry->stamp != osc_cached_cache_stamp(cache, target)) {
+    if (0 == --entry->pins && !osc_cached_cache_is_valid(cache, target, entry)) {
         drop_entry(cache, number);
     }
     return buffer;

@@ -33,6 +33,8 @@
  * entries are found when their key is asked for, preferred by eviction, and collected by a hand
  * that moves on by a few entries with each insertion after an invalidation of all. For these two,
  * which do not know the targets, an entry remembers the cache's generation as well.
+ * The owner may add a third term, which follows from the bytes that the entry has and only grows,
+ * too (more): generations of blocks, that other processes' writes count up.
  *
  * Weak caching: an insertion makes a bounded number of evictions; when that is not enough, the get
  * is simply not kept (a failing access). With the scheme duel it is not kept either when what would
@@ -144,6 +146,10 @@ typedef struct {
     uint32_t tail; /**< last record plus 1; 0: none */
 } osc_cached_target_t;
 
+/** The owner's term of the stamp of bytes at a target. */
+typedef uint64_t (*osc_cached_more_fn_t)(const void *context, int32_t target, uint64_t address,
+                                         size_t bytes);
+
 /** A get whose bytes are on the way. */
 typedef struct {
     osc_cached_buffer_t buffer;
@@ -201,6 +207,10 @@ typedef struct {
         uint64_t most_used;    /**< bytes, the same */
         bool at_bound;         /**< the index could not grow before the end */
     } interval;
+    /** the owner's term of stamps: see Validity; NULL: there is none. With one, entries are not
+     * extended, and found by osc_cached_cache_get alone */
+    osc_cached_more_fn_t more;
+    const void *more_context;
 } osc_cached_cache_t;
 
 #define OSC_CACHED_CACHE_NONE UINT32_MAX
@@ -223,11 +233,37 @@ void osc_cached_cache_destroy(osc_cached_cache_t *cache);
  * ones become smaller than asked for when they cannot grow, which counts as a change of sizes. */
 int osc_cached_cache_open(osc_cached_cache_t *cache);
 
-/** The stamp of a get that is about to be issued. */
+/** The stamp of a get that is about to be issued, without the owner's term. */
 static inline uint64_t osc_cached_cache_stamp(const osc_cached_cache_t *cache,
                                               const osc_cached_target_t *target)
 {
     return target->generation + cache->generation;
+}
+
+/** The same with it. */
+static inline uint64_t osc_cached_cache_whole_stamp(const osc_cached_cache_t *cache,
+                                                    const osc_cached_target_t *target,
+                                                    uint64_t address, int32_t rank, size_t bytes)
+{
+    uint64_t stamp = osc_cached_cache_stamp(cache, target);
+
+    return (NULL == cache->more) ? stamp
+                                 : stamp + cache->more(cache->more_context, rank, address, bytes);
+}
+
+/** Whether an entry has the stamp of now; one that is PENDING may have. */
+static inline bool osc_cached_cache_is_valid(const osc_cached_cache_t *cache,
+                                             const osc_cached_target_t *target,
+                                             const osc_cached_entry_t *entry)
+{
+    if (NULL == cache->more) {
+        return entry->stamp == osc_cached_cache_stamp(cache, target);
+    }
+    return entry->stamp
+           == osc_cached_cache_whole_stamp(cache, target, entry->address, entry->target,
+                                           (OSC_CACHED_ENTRY_PENDING == entry->state)
+                                               ? cache->records[entry->fill].bytes
+                                               : entry->bytes);
 }
 
 /** Nothing that was fetched from this target so far will be served. */
@@ -280,16 +316,17 @@ static inline osc_cached_entry_t *osc_cached_cache_find(const osc_cached_cache_t
                                               cache->storage.entries);
 
     if (OSC_CACHED_INDEX_NONE == number
-        || cache->storage.entries[number].stamp != osc_cached_cache_stamp(cache, target)) {
+        || !osc_cached_cache_is_valid(cache, target, &cache->storage.entries[number])) {
         return NULL;
     }
     return &cache->storage.entries[number];
 }
 
-/** The same, and it is remembered when no entry has the key. */
-static inline osc_cached_entry_t *osc_cached_cache_seek(osc_cached_cache_t *cache,
-                                                        const osc_cached_target_t *target,
-                                                        osc_cached_key_t key, uint64_t hash)
+/** The same, and it is remembered when no entry has the key. @param plain  there is no third term
+ */
+__attribute__((__always_inline__)) static inline osc_cached_entry_t *
+osc_cached_cache_seek(osc_cached_cache_t *cache, const osc_cached_target_t *target,
+                      osc_cached_key_t key, uint64_t hash, bool plain)
 {
     uint32_t number = osc_cached_index_lookup(&cache->index, hash, key, osc_cached_cache_match,
                                               cache->storage.entries);
@@ -299,9 +336,11 @@ static inline osc_cached_entry_t *osc_cached_cache_seek(osc_cached_cache_t *cach
         cache->absent_hash = hash;
         return NULL;
     }
-    return (cache->storage.entries[number].stamp == osc_cached_cache_stamp(cache, target))
-               ? &cache->storage.entries[number]
-               : NULL;
+    if (plain ? cache->storage.entries[number].stamp != osc_cached_cache_stamp(cache, target)
+              : !osc_cached_cache_is_valid(cache, target, &cache->storage.entries[number])) {
+        return NULL;
+    }
+    return &cache->storage.entries[number];
 }
 
 /** The place of a key in the memo. */
@@ -315,7 +354,8 @@ static inline osc_cached_entry_t **osc_cached_cache_memo(osc_cached_cache_t *cac
 
 /**
  * An entry that has at least so many bytes of a key, or NULL, asking first the entry that was found
- * when the key was asked for last: that takes half the time that the index takes.
+ * when the key was asked for last: that takes half the time that the index takes. For caches
+ * without a third term.
  *
  * @param bytes  at least 1; a hit of none is whatever it finds
  */
@@ -332,7 +372,8 @@ static inline osc_cached_entry_t *osc_cached_cache_find_again(osc_cached_cache_t
                          1)) {
         return entry;
     }
-    entry = osc_cached_cache_seek(cache, target, key, osc_cached_index_hash(&cache->index, key));
+    entry =
+        osc_cached_cache_seek(cache, target, key, osc_cached_index_hash(&cache->index, key), true);
     if (NULL == entry || entry->bytes < bytes) {
         return NULL;
     }
@@ -396,7 +437,7 @@ osc_cached_cache_get(osc_cached_cache_t *cache, osc_cached_target_t *target, osc
                      uint64_t hash, const osc_cached_buffer_t *buffer, size_t bytes,
                      uint64_t sequence, size_t *have)
 {
-    osc_cached_entry_t *entry = osc_cached_cache_seek(cache, target, key, hash);
+    osc_cached_entry_t *entry = osc_cached_cache_seek(cache, target, key, hash, false);
 
     if (NULL != entry && bytes <= entry->bytes) {
         cache->distance = osc_cached_cache_hit(cache, entry, bytes);
@@ -431,7 +472,7 @@ static inline bool osc_cached_cache_copy_first(const osc_cached_cache_t *cache,
 /**
  * Keep what an issued get will bring.
  *
- * @param stamp     osc_cached_cache_stamp from before the get was issued
+ * @param stamp     osc_cached_cache_whole_stamp from before the get was issued
  * @param sequence  given now, larger than all before
  * @param record    set to the record's number when the get will be kept; may be NULL
  * @return DIRECT, CONFLICTING, CAPACITY: there is a PENDING entry; FAILING, DECLINED: there is none

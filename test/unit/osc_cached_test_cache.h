@@ -296,9 +296,10 @@ static inline osc_cached_access_t insert(fixture_t *f, osc_cached_key_t key, voi
     osc_cached_target_t *target = &f->targets[key.target];
     osc_cached_buffer_t buffer = buffer_at(address);
 
-    return osc_cached_cache_insert(&f->c, target, key, osc_cached_index_hash(&f->c.index, key),
-                                   &buffer, bytes, osc_cached_cache_stamp(&f->c, target),
-                                   ++f->sequence, record);
+    return osc_cached_cache_insert(
+        &f->c, target, key, osc_cached_index_hash(&f->c.index, key), &buffer, bytes,
+        osc_cached_cache_whole_stamp(&f->c, target, key.address, key.target, bytes), ++f->sequence,
+        record);
 }
 
 static inline bool extend(fixture_t *f, osc_cached_key_t key, size_t from, size_t bytes,

@@ -374,6 +374,73 @@ static void test_generations(void **state)
     end(&f);
 }
 
+/* Generations of blocks of 128 bytes, whatever the target. */
+static uint64_t blocks_of(const void *context, int32_t target, uint64_t address, size_t bytes)
+{
+    const uint64_t *generation = context;
+    uint64_t sum = 0;
+
+    (void) target;
+    for (uint64_t i = address / 128; i <= (address + bytes - 1) / 128; ++i) {
+        sum += generation[i];
+    }
+    return sum;
+}
+
+/* The owner's term: an entry is valid while no block that it has a byte of has changed; a get joins
+ * no other that was issued before that, and what it brings is not kept. */
+static void test_owner_term(void **state)
+{
+    uint64_t generation[8] = {5, 0, 7, 1};
+    osc_cached_key_t a = key_at(0, 64), b = key_at(1, 200);
+    char first[300], second[300], third[300];
+    fixture_t f;
+    size_t have;
+
+    (void) state;
+    begin(&f, 64, 16 * 1024);
+    f.c.more = blocks_of;
+    f.c.more_context = generation;
+    assert_int_equal(OSC_CACHED_DIRECT, keep(&f, a, 1, 64));  /* block 0 to its last byte */
+    assert_int_equal(OSC_CACHED_DIRECT, keep(&f, b, 1, 300)); /* blocks 1, 2, 3 */
+    expect_hit(&f, a, 1, 64);
+    expect_hit(&f, b, 1, 300);
+    ++generation[1];
+    expect_hit(&f, a, 1, 64);
+    expect_missing(&f, b, 300);
+    assert_int_equal(OSC_CACHED_DIRECT, keep(&f, b, 2, 300));
+    ++generation[4];
+    expect_hit(&f, b, 2, 300);
+    ++generation[3];
+    expect_missing(&f, b, 300);
+    ++generation[0];
+    expect_missing(&f, a, 64);
+
+    /* on its way: one that asks before the change waits for it, one that asks after it does not */
+    assert_int_equal(OSC_CACHED_MISSING, get(&f, b, first, 300, &have));
+    assert_int_equal(OSC_CACHED_DIRECT, insert(&f, b, first, 300, NULL));
+    assert_int_equal(OSC_CACHED_JOIN, get(&f, b, second, 300, &have));
+    ++generation[2];
+    assert_int_equal(OSC_CACHED_MISSING, get(&f, b, third, 300, &have));
+    fetch(b, 3, 0, first, 300);
+    complete(&f, 1);
+    assert_memory_equal(first, second, 300);
+    expect_missing(&f, b, 300);
+
+    /* changed while it was asked for: the stamp of before is not that of now */
+    {
+        uint64_t stamp = osc_cached_cache_whole_stamp(&f.c, &f.targets[1], b.address, 1, 300);
+        osc_cached_buffer_t buffer = buffer_at(first);
+
+        ++generation[2];
+        assert_int_equal(OSC_CACHED_FAILING,
+                         osc_cached_cache_insert(&f.c, &f.targets[1], b,
+                                                 osc_cached_index_hash(&f.c.index, b), &buffer, 300,
+                                                 stamp, ++f.sequence, NULL));
+    }
+    end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -386,6 +453,7 @@ int main(void)
         cmocka_unit_test(test_dead_entries_leave_after_own_writes),
         cmocka_unit_test(test_invalidation_is_a_number),
         cmocka_unit_test(test_generations),
+        cmocka_unit_test(test_owner_term),
     };
 
     return cmocka_run_group_tests_name("osc_cached_cache_entries", tests, make_noise, NULL);
