@@ -13,6 +13,9 @@
 #ifndef OSC_CACHED_HELPER_H
 #define OSC_CACHED_HELPER_H
 
+#include "ompi/group/group.h"
+
+#include "core/osc_cached_server.h"
 #include "osc_cached_window.h"
 
 BEGIN_C_DECLS
@@ -54,6 +57,32 @@ void ompi_osc_cached_helper_attach(ompi_osc_cached_window_t *window,
                                    struct ompi_osc_cached_node_t *memory, void *base, size_t size,
                                    ompi_communicator_t *comm,
                                    const int64_t votes[OSC_CACHED_VOTES]);
+
+/* Notes: messages from helper to helper, for rooms whose windows have one */
+
+/** Name of a process, the same for all. */
+static inline uint64_t ompi_osc_cached_helper_name(ompi_group_t *group, int rank)
+{
+    opal_process_name_t name = ompi_group_get_proc_name(group, rank);
+
+    return (uint64_t) name.jobid << 32 | name.vpid;
+}
+
+/** The name of our memory of a window with a helper, in notes to us. */
+osc_cached_window_id_t ompi_osc_cached_helper_names(const ompi_osc_cached_window_t *window);
+
+/** From now on notes of a window with a helper are told to listen, under the server's lock, until
+ * the window is freed. */
+void ompi_osc_cached_helper_listen(osc_cached_window_id_t id, osc_cached_listen_fn_t listen,
+                                   void *context);
+/** And those of windows that nobody listens to. */
+void ompi_osc_cached_helper_listen_to_strays(osc_cached_listen_fn_t listen);
+/** The server's lock, which is never held while anybody waits. */
+void ompi_osc_cached_helper_enter(void);
+void ompi_osc_cached_helper_leave(void);
+/** Send a note to the helper of another process; the lock is held.  What cannot be sent is sent
+ * later: somebody may wait for it. */
+void ompi_osc_cached_helper_note(uint64_t name, osc_cached_request_t note);
 
 /** Stop the thread of this process, if there is one. */
 void ompi_osc_cached_helper_finalize(void);

@@ -31,17 +31,27 @@ enum {
     RARELY = 64,       /* calls of progress; a look costs 0.6 us over TCP */
 };
 
+/* A note that could not be sent. */
+typedef struct unsent {
+    struct unsent *next;
+    uint64_t name;
+    osc_cached_request_t note;
+} unsent_t;
+
 static struct {
     osc_cached_ucx_t *ucx;       /* NULL: it does not run */
     osc_cached_server_t *server; /* NULL: it has no thread */
     osc_cached_client_t client;
-    osc_cached_map_t addresses; /* by name */
+    osc_cached_map_t addresses; /* by name; written under both locks */
     pthread_mutex_t lock;       /* of the client, when threaded */
     bool threaded;
-    osc_cached_move_t move;    /* the server's lock */
-    uint32_t windows;          /* numbers given */
-    _Atomic uint32_t requests; /* of R-forms, not complete */
-    _Atomic uint32_t calls;    /* of progress() */
+    osc_cached_move_t move;       /* the server's lock */
+    uint32_t windows;             /* numbers given */
+    osc_cached_listen_fn_t stray; /* the server's lock: who hears notes of unknown windows */
+    unsent_t *unsent;             /* the same: notes that could not be sent */
+    bool noted;                   /* the same: the thread has to look after notes */
+    _Atomic uint32_t requests;    /* of R-forms, not complete */
+    _Atomic uint32_t calls;       /* of progress() */
 } helper = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* several threads may make the first window at the same time */
@@ -74,13 +84,49 @@ static void on_sent(void *context, void *cookie)
     osc_cached_server_sent(helper.server, cookie);
 }
 
+/* @return whether it goes */
+static bool send_note(uint64_t name, const osc_cached_request_t *note)
+{
+    const void *address = osc_cached_map_get(&helper.addresses, name, 0);
+    osc_cached_sending_t sending =
+        (NULL == address) ? OSC_CACHED_LOST : osc_cached_ucx_note(helper.ucx, name, address, note);
+
+    helper.noted = helper.noted || OSC_CACHED_SENT != sending;
+    return OSC_CACHED_LOST != sending;
+}
+
+static void send_unsent(void)
+{
+    unsent_t **link = &helper.unsent, *unsent;
+
+    while (NULL != (unsent = *link)) {
+        if (send_note(unsent->name, &unsent->note)) {
+            *link = unsent->next;
+            free(unsent);
+        } else {
+            link = &unsent->next;
+        }
+    }
+}
+
 static void on_idle(void *context)
 {
     const osc_cached_server_counts_t *counts = osc_cached_server_counts(helper.server);
 
+    if (OPAL_UNLIKELY(NULL != helper.unsent)) {
+        send_unsent();
+        osc_cached_ucx_wake(helper.ucx); /* and try again */
+    }
     osc_cached_server_tell(helper.server);
     if (OPAL_UNLIKELY(osc_cached_move_is_due(&helper.move, counts->combined, counts->bytes))) {
         ompi_osc_cached_helper_move_on();
+    }
+}
+
+static void on_stray(void *context, const osc_cached_request_t *note)
+{
+    if (NULL != helper.stray) {
+        helper.stray(NULL, note);
     }
 }
 
@@ -174,6 +220,7 @@ static int make_server(void)
         .spares = (uint32_t) numbers->helper_spares,
         .spare_bytes = (uint32_t) numbers->helper_spare_bytes / 16 * 16,
         .send = send_reply,
+        .stray = on_stray,
     };
 
     return osc_cached_server_create(&config, &helper.server);
@@ -283,6 +330,12 @@ void ompi_osc_cached_helper_stop(void)
     osc_cached_client_fini(&helper.client);
     osc_cached_server_destroy(helper.server);
     helper.server = NULL;
+    while (NULL != helper.unsent) {
+        unsent_t *unsent = helper.unsent;
+
+        helper.unsent = unsent->next;
+        free(unsent);
+    }
     for (uint32_t i = 0; i < helper.addresses.cells; ++i) {
         free(helper.addresses.cell[i].value);
     }
@@ -342,7 +395,9 @@ bool ompi_osc_cached_helper_learn(uint64_t name, const void *address, size_t byt
         copy = malloc(bytes);
         if (NULL != copy) {
             memcpy(copy, address, bytes);
+            osc_cached_ucx_lock(helper.ucx); /* the thread reads them */
             learnt = OSC_CACHED_OK == osc_cached_map_add(&helper.addresses, name, 0, copy);
+            osc_cached_ucx_unlock(helper.ucx, false);
             if (!learnt) {
                 free(copy);
             }
@@ -381,6 +436,49 @@ void ompi_osc_cached_helper_close(osc_cached_window_id_t id)
     osc_cached_ucx_lock(helper.ucx);
     osc_cached_server_close(helper.server, id);
     osc_cached_ucx_unlock(helper.ucx, true);
+}
+
+/* --- Notes */
+
+void ompi_osc_cached_helper_listen(osc_cached_window_id_t id, osc_cached_listen_fn_t listen,
+                                   void *context)
+{
+    osc_cached_ucx_lock(helper.ucx);
+    osc_cached_server_listen(helper.server, id, listen, context);
+    osc_cached_ucx_unlock(helper.ucx, false);
+}
+
+void ompi_osc_cached_helper_listen_to_strays(osc_cached_listen_fn_t listen)
+{
+    osc_cached_ucx_lock(helper.ucx);
+    helper.stray = listen;
+    osc_cached_ucx_unlock(helper.ucx, false);
+}
+
+void ompi_osc_cached_helper_enter(void)
+{
+    osc_cached_ucx_lock(helper.ucx);
+    helper.noted = false;
+}
+
+void ompi_osc_cached_helper_leave(void)
+{
+    osc_cached_ucx_unlock(helper.ucx, helper.noted);
+}
+
+void ompi_osc_cached_helper_note(uint64_t name, osc_cached_request_t note)
+{
+    note.kind = OSC_CACHED_WIRE_NOTE;
+    note.origin = my_name();
+    if (!send_note(name, &note)) {
+        unsent_t *unsent;
+
+        do { /* no memory for some hundred bytes: others will give some back */
+            unsent = malloc(sizeof(*unsent));
+        } while (NULL == unsent);
+        *unsent = (unsent_t){.next = helper.unsent, .name = name, .note = note};
+        helper.unsent = unsent;
+    }
 }
 
 /* --- Operations */

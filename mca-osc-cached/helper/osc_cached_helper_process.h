@@ -6,7 +6,7 @@
  *
  * Locks.  The server and the thread's worker have one, which is never held while anybody waits.
  * The client and the origin's worker have another one, taken only where several threads call MPI;
- * it is given back while a call waits.  Nobody takes both.
+ * it is given back while a call waits.  Who takes both, to learn addresses, takes that one first.
  */
 
 #ifndef OSC_CACHED_HELPER_PROCESS_H
@@ -21,6 +21,7 @@
 
 #include "core/osc_cached_client.h"
 #include "core/osc_cached_server.h"
+#include "osc_cached_helper.h"
 
 BEGIN_C_DECLS
 
@@ -46,14 +47,6 @@ void ompi_osc_cached_helper_print(void);
 void ompi_osc_cached_helper_settle(const char *const *processors, unsigned count, unsigned me);
 /** The processors that the thread may use, as a list; "": not known, or there is none. */
 void ompi_osc_cached_helper_runs_on(char *list, size_t bytes);
-
-/** Name of a process, the same for all. */
-static inline uint64_t ompi_osc_cached_helper_name(ompi_group_t *group, int rank)
-{
-    opal_process_name_t name = ompi_group_get_proc_name(group, rank);
-
-    return (uint64_t) name.jobid << 32 | name.vpid;
-}
 
 /** Where processes are: each must have been told of before it is reached.  Without a thread there
  * is no address, of 0 bytes. */

@@ -62,6 +62,11 @@ void osc_cached_ucx_lock(osc_cached_ucx_t *ucx)
     (void) ucx;
 }
 
+void osc_cached_ucx_wake(osc_cached_ucx_t *ucx)
+{
+    (void) ucx;
+}
+
 void osc_cached_ucx_unlock(osc_cached_ucx_t *ucx, bool sent)
 {
     (void) ucx;
@@ -94,6 +99,16 @@ bool osc_cached_ucx_progress(osc_cached_ucx_t *ucx)
 {
     (void) ucx;
     return false;
+}
+
+osc_cached_sending_t osc_cached_ucx_note(osc_cached_ucx_t *ucx, uint64_t name, const void *address,
+                                         const osc_cached_request_t *note)
+{
+    (void) ucx;
+    (void) name;
+    (void) address;
+    (void) note;
+    return OSC_CACHED_LOST;
 }
 
 osc_cached_sending_t osc_cached_ucx_reply(osc_cached_ucx_t *ucx, uint64_t origin,
@@ -149,7 +164,7 @@ static struct {
 #undef FIELD
 } ucp;
 
-enum { REQUEST_ID = 1, REPLY_ID = 2 }; /* active messages */
+enum { REQUEST_ID = 1, REPLY_ID = 2, NOTE_ID = 3 }; /* active messages */
 
 static const char no_worker[] =
     "UCX has no worker that wakes a thread (are there file descriptors left?)";
@@ -187,6 +202,7 @@ struct osc_cached_ucx {
     _Atomic bool stops;
     uint64_t wakeups;
     osc_cached_map_t origins; /* UCX's endpoints back to them, by name */
+    osc_cached_map_t noted;   /* UCX's endpoints to other threads, by name */
     endpoint_t *connected;
 };
 
@@ -232,6 +248,18 @@ static ucs_status_t on_request(void *arg, const void *header, size_t header_byte
         }
     }
     ucx->handlers.request(ucx->handlers.context, header, header_bytes, data, data_bytes);
+    return UCS_OK;
+}
+
+/* A note has no reply, and its sender's endpoint is none to reply to. */
+static ucs_status_t on_note(void *arg, const void *header, size_t header_bytes, void *data,
+                            size_t data_bytes, const ucp_am_recv_param_t *param)
+{
+    osc_cached_ucx_t *ucx = arg;
+
+    if (!(param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV)) {
+        ucx->handlers.request(ucx->handlers.context, header, header_bytes, data, data_bytes);
+    }
     return UCS_OK;
 }
 
@@ -282,7 +310,7 @@ void osc_cached_ucx_lock(osc_cached_ucx_t *ucx)
     (void) pthread_mutex_lock(&ucx->lock);
 }
 
-static void wake(osc_cached_ucx_t *ucx)
+void osc_cached_ucx_wake(osc_cached_ucx_t *ucx)
 {
     static const char byte = 0;
 
@@ -294,7 +322,7 @@ void osc_cached_ucx_unlock(osc_cached_ucx_t *ucx, bool sent)
 {
     (void) pthread_mutex_unlock(&ucx->lock);
     if (sent) {
-        wake(ucx);
+        osc_cached_ucx_wake(ucx);
     }
 }
 
@@ -341,6 +369,65 @@ osc_cached_ucx_counts_t osc_cached_ucx_counts(const osc_cached_ucx_t *ucx)
         counts.cpu_ns = (uint64_t) time.tv_sec * 1000000000 + (uint64_t) time.tv_nsec;
     }
     return counts;
+}
+
+static void close_endpoint(ucp_worker_h worker, ucp_ep_h ep)
+{
+    ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
+                                 .flags = UCP_EP_CLOSE_FLAG_FORCE};
+    ucs_status_ptr_t closing = ucp.ep_close_nbx(ep, &param);
+
+    if (UCS_PTR_IS_PTR(closing)) {
+        while (UCS_INPROGRESS == ucp.request_check_status(closing)) {
+            (void) ucp.worker_progress(worker);
+        }
+        ucp.request_free(closing);
+    }
+}
+
+/* The endpoint to another thread; NULL: it cannot be reached. */
+static ucp_ep_h endpoint_to(osc_cached_ucx_t *ucx, uint64_t name, const void *address)
+{
+    ucp_ep_params_t params = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS, .address = address};
+    ucp_ep_h ep = osc_cached_map_get(&ucx->noted, name, 0);
+
+    if (NULL != ep || UCS_OK != ucp.ep_create(ucx->serving, &params, &ep)) {
+        return ep;
+    }
+    if (OSC_CACHED_OK != osc_cached_map_add(&ucx->noted, name, 0, ep)) {
+        close_endpoint(ucx->serving, ep);
+        return NULL;
+    }
+    return ep;
+}
+
+osc_cached_sending_t osc_cached_ucx_note(osc_cached_ucx_t *ucx, uint64_t name, const void *address,
+                                         const osc_cached_request_t *note)
+{
+    ucp_ep_h ep = endpoint_to(ucx, name, address);
+    message_t *message = malloc(sizeof(*message));
+    ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS
+                                                 | UCP_OP_ATTR_FIELD_CALLBACK
+                                                 | UCP_OP_ATTR_FIELD_USER_DATA,
+                                 .flags = UCP_AM_SEND_FLAG_EAGER,
+                                 .cb.send = on_reply_sent,
+                                 .user_data = message};
+    ucs_status_ptr_t sending;
+
+    if (NULL == ep || NULL == message) {
+        free(message);
+        return OSC_CACHED_LOST;
+    }
+    message->ucx = ucx;
+    message->cookie = NULL;
+    osc_cached_request_encode(note, message->header);
+    sending =
+        ucp.am_send_nbx(ep, NOTE_ID, message->header, OSC_CACHED_REQUEST_BYTES, NULL, 0, &param);
+    if (!UCS_PTR_IS_PTR(sending)) {
+        free(message);
+        return UCS_PTR_IS_ERR(sending) ? OSC_CACHED_LOST : OSC_CACHED_SENT;
+    }
+    return OSC_CACHED_SENDING;
 }
 
 /* --- The origin's side */
@@ -419,11 +506,9 @@ const void *osc_cached_ucx_address(const osc_cached_ucx_t *ucx, size_t *bytes)
     return ucx->address;
 }
 
-static bool make_worker(osc_cached_ucx_t *ucx, unsigned id, ucp_am_recv_callback_t handler,
-                        ucp_worker_h *worker)
+static bool handle(osc_cached_ucx_t *ucx, ucp_worker_h worker, unsigned id,
+                   ucp_am_recv_callback_t handler)
 {
-    ucp_worker_params_t params = {.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
-                                  .thread_mode = UCS_THREAD_MODE_SERIALIZED};
     ucp_am_handler_param_t receives = {
         .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS
                       | UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG,
@@ -432,8 +517,15 @@ static bool make_worker(osc_cached_ucx_t *ucx, unsigned id, ucp_am_recv_callback
         .cb = handler,
         .arg = ucx};
 
-    return UCS_OK == ucp.worker_create(ucx->context, &params, worker)
-           && UCS_OK == ucp.worker_set_am_recv_handler(*worker, &receives);
+    return UCS_OK == ucp.worker_set_am_recv_handler(worker, &receives);
+}
+
+static bool make_worker(osc_cached_ucx_t *ucx, ucp_worker_h *worker)
+{
+    ucp_worker_params_t params = {.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
+                                  .thread_mode = UCS_THREAD_MODE_SERIALIZED};
+
+    return UCS_OK == ucp.worker_create(ucx->context, &params, worker);
 }
 
 static bool make_asking(osc_cached_ucx_t *ucx, const char **why)
@@ -459,13 +551,14 @@ static bool make_asking(osc_cached_ucx_t *ucx, const char **why)
         return false;
     }
     *why = no_worker;
-    return make_worker(ucx, REPLY_ID, on_reply, &ucx->asking);
+    return make_worker(ucx, &ucx->asking) && handle(ucx, ucx->asking, REPLY_ID, on_reply);
 }
 
 static bool make_serving(osc_cached_ucx_t *ucx, const char **why)
 {
     *why = no_worker;
-    return make_worker(ucx, REQUEST_ID, on_request, &ucx->serving)
+    return make_worker(ucx, &ucx->serving) && handle(ucx, ucx->serving, REQUEST_ID, on_request)
+           && handle(ucx, ucx->serving, NOTE_ID, on_note)
            && UCS_OK == ucp.worker_get_efd(ucx->serving, &ucx->event_fd)
            && UCS_OK == ucp.worker_get_address(ucx->serving, &ucx->address, &ucx->address_bytes);
 }
@@ -492,20 +585,6 @@ static bool start_thread(osc_cached_ucx_t *ucx, const char **why)
     return 0 == ret;
 }
 
-static void close_endpoint(ucp_worker_h worker, ucp_ep_h ep)
-{
-    ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
-                                 .flags = UCP_EP_CLOSE_FLAG_FORCE};
-    ucs_status_ptr_t closing = ucp.ep_close_nbx(ep, &param);
-
-    if (UCS_PTR_IS_PTR(closing)) {
-        while (UCS_INPROGRESS == ucp.request_check_status(closing)) {
-            (void) ucp.worker_progress(worker);
-        }
-        ucp.request_free(closing);
-    }
-}
-
 /* Give back what the thread had; it has ended. */
 static void stop_serving(osc_cached_ucx_t *ucx)
 {
@@ -514,6 +593,12 @@ static void stop_serving(osc_cached_ucx_t *ucx)
         ucx->address = NULL;
         ucx->address_bytes = 0;
     }
+    for (uint32_t i = 0; i < ucx->noted.cells; ++i) {
+        if (NULL != ucx->noted.cell[i].value) {
+            close_endpoint(ucx->serving, ucx->noted.cell[i].value);
+        }
+    }
+    osc_cached_map_fini(&ucx->noted);
     if (NULL != ucx->serving) {
         ucp.worker_destroy(ucx->serving);
         ucx->serving = NULL;
@@ -563,6 +648,7 @@ osc_cached_ucx_t *osc_cached_ucx_start(const osc_cached_ucx_handlers_t *handlers
     ucx->pipe[0] = -1;
     (void) pthread_mutex_init(&ucx->lock, NULL);
     osc_cached_map_init(&ucx->origins, &osc_cached_alloc_default);
+    osc_cached_map_init(&ucx->noted, &osc_cached_alloc_default);
     if (!make_asking(ucx, why)) {
         take_down(ucx);
         return NULL;
@@ -586,7 +672,7 @@ void osc_cached_ucx_stop(osc_cached_ucx_t *ucx)
 {
     if (NULL != ucx->serving) {
         atomic_store_explicit(&ucx->stops, true, memory_order_release);
-        wake(ucx);
+        osc_cached_ucx_wake(ucx);
         (void) pthread_join(ucx->thread, NULL);
     }
     take_down(ucx);

@@ -8,6 +8,7 @@
  *     worker of the origin's side     worker of the thread
  *     osc_cached_ucx_send     ----->  request       (the thread; the server's lock is held)
  *     reply                   <-----  osc_cached_ucx_reply
+ *                                     osc_cached_ucx_note  <-->  the thread of another process
  *
  * The thread sleeps in poll(2) on the event descriptor of its worker and on a pipe.  Only addresses
  * of that worker are exchanged; replies go back on the endpoint that a request came on.
@@ -73,6 +74,8 @@ osc_cached_ucx_counts_t osc_cached_ucx_counts(const osc_cached_ucx_t *ucx);
 
 /** The lock of the thread's worker, and of the server behind it. */
 void osc_cached_ucx_lock(osc_cached_ucx_t *ucx);
+/** The thread will not sleep before it has looked once more. */
+void osc_cached_ucx_wake(osc_cached_ucx_t *ucx);
 /** @param sent  replies were sent under it: the thread has to look after them */
 void osc_cached_ucx_unlock(osc_cached_ucx_t *ucx, bool sent);
 
@@ -87,6 +90,15 @@ void osc_cached_ucx_send(osc_cached_ucx_t *ucx, void *endpoint, void *message, s
 bool osc_cached_ucx_progress(osc_cached_ucx_t *ucx);
 
 /* The target's side; the server's lock */
+
+/**
+ * Send a note to the thread of the process with this name and address.
+ *
+ * @return SENDING: the thread has to look after it; LOST: the process cannot be reached, or there
+ *         is no memory
+ */
+osc_cached_sending_t osc_cached_ucx_note(osc_cached_ucx_t *ucx, uint64_t name, const void *address,
+                                         const osc_cached_request_t *note);
 
 osc_cached_sending_t osc_cached_ucx_reply(osc_cached_ucx_t *ucx, uint64_t origin,
                                           const osc_cached_reply_t *reply, const void *data,

@@ -156,6 +156,11 @@ void ompi_osc_cached_helper_attach(ompi_osc_cached_window_t *window, ompi_osc_ca
     window->served = &helper->served;
 }
 
+osc_cached_window_id_t ompi_osc_cached_helper_names(const ompi_osc_cached_window_t *window)
+{
+    return ompi_osc_cached_helper_id(window->helper, window->helper->rank);
+}
+
 void ompi_osc_cached_helper_finalize(void)
 {
     if (ompi_osc_cached_params.helper_stats && ompi_osc_cached_helper_is_running()) {

@@ -890,6 +890,64 @@ static void test_parts(void **state)
     assert_int_equal(live_bytes, 0);
 }
 
+typedef struct {
+    osc_cached_request_t last;
+    int heard;
+} listener_t;
+
+static void hear(void *context, const osc_cached_request_t *note)
+{
+    listener_t *listener = context;
+
+    listener->last = *note;
+    ++listener->heard;
+}
+
+/* Notes go to who listens to their window, else to who hears strays; none is answered. */
+static void test_notes(void **state)
+{
+    listener_t listener = {.heard = 0}, strays = {.heard = 0};
+    world_t world = {.inside = 0};
+    osc_cached_server_config_t config = config_default(&world);
+    osc_cached_request_t note = {.kind = OSC_CACHED_WIRE_NOTE,
+                                 .operation = 3,
+                                 .origin = 9,
+                                 .window = window_id,
+                                 .at = 7,
+                                 .count = 2,
+                                 .token = 11};
+    osc_cached_server_t *server;
+    unsigned char header[OSC_CACHED_REQUEST_BYTES];
+    (void) state;
+
+    config.send = NULL; /* nobody may send */
+    config.stray = hear;
+    config.context = &strays;
+    assert_int_equal(osc_cached_server_create(&config, &server), OSC_CACHED_OK);
+    osc_cached_request_encode(&note, header);
+    osc_cached_server_receive(server, header, sizeof(header), NULL, 0);
+    assert_int_equal(strays.heard, 1);
+    assert_int_equal(osc_cached_server_open(server, window_id, NULL, 0), OSC_CACHED_OK);
+    osc_cached_server_receive(server, header, sizeof(header), NULL, 0);
+    assert_int_equal(strays.heard, 2);
+    osc_cached_server_listen(server, window_id, hear, &listener);
+    osc_cached_server_receive(server, header, sizeof(header), NULL, 0);
+    assert_int_equal(listener.heard, 1);
+    assert_int_equal(listener.last.operation, 3);
+    assert_int_equal(listener.last.origin, 9);
+    assert_int_equal(listener.last.at, 7);
+    assert_int_equal(listener.last.count, 2);
+    assert_int_equal(listener.last.token, 11);
+    osc_cached_server_close(server, window_id);
+    osc_cached_server_receive(server, header, sizeof(header), NULL, 0);
+    assert_int_equal(strays.heard, 3);
+    assert_int_equal(listener.heard, 1);
+    assert_int_equal(osc_cached_server_counts(server)->requests[OSC_CACHED_WIRE_NOTE], 4);
+    assert_int_equal(osc_cached_server_verify(server), 0);
+    osc_cached_server_destroy(server);
+    assert_int_equal(live_bytes, 0);
+}
+
 static osc_cached_sending_t swallow_each(void *context, uint64_t origin,
                                          const osc_cached_reply_t *reply, const void *data,
                                          void *cookie)
@@ -1011,10 +1069,15 @@ static void test_any_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_traffic),      cmocka_unit_test(test_million_origins),
-        cmocka_unit_test(test_lock_is_fair),        cmocka_unit_test(test_stale_reply),
-        cmocka_unit_test(test_failing_allocations), cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_any_bytes),           cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_random_traffic),
+        cmocka_unit_test(test_million_origins),
+        cmocka_unit_test(test_lock_is_fair),
+        cmocka_unit_test(test_stale_reply),
+        cmocka_unit_test(test_failing_allocations),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_any_bytes),
+        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_notes),
     };
 
     return cmocka_run_group_tests_name("osc_cached_server", tests, NULL, NULL);

@@ -41,6 +41,8 @@ static void test_requests(void **state)
         {{.kind = OSC_CACHED_WIRE_CAS, .length = 4, .count = 4, .element = OSC_CACHED_INT32}, 8},
         {{.kind = OSC_CACHED_WIRE_LOCK, .count = 1}, 0},
         {{.kind = OSC_CACHED_WIRE_UNLOCK}, 0},
+        {{.kind = OSC_CACHED_WIRE_NOTE, .operation = 1, .count = 1}, 0},
+        {{.kind = OSC_CACHED_WIRE_NOTE, .operation = OSC_CACHED_WIRE_NOTES, .count = 4096}, 0},
     };
     uint64_t random = seed_get(1);
     (void) state;
@@ -97,6 +99,20 @@ static void test_refused_requests(void **state)
     refused((osc_cached_request_t){.kind = 0}, 0);
     refused((osc_cached_request_t){.kind = OSC_CACHED_WIRE_REQUESTS}, 0);
     refused((osc_cached_request_t){.kind = OSC_CACHED_WIRE_LOCK, .count = 2}, 0);
+    refused((osc_cached_request_t){.kind = OSC_CACHED_WIRE_NOTE, .count = 1}, 0);
+    refused((osc_cached_request_t){.kind = OSC_CACHED_WIRE_NOTE, .operation = 1}, 0);
+    refused((osc_cached_request_t){.kind = OSC_CACHED_WIRE_NOTE,
+                                   .operation = OSC_CACHED_WIRE_NOTES + 1,
+                                   .count = 1},
+            0);
+    refused(
+        (osc_cached_request_t){
+            .kind = OSC_CACHED_WIRE_NOTE, .operation = 1, .at = 2, .count = UINT64_MAX - 1},
+        0);
+    refused(
+        (osc_cached_request_t){
+            .kind = OSC_CACHED_WIRE_NOTE, .operation = 1, .count = 1, .length = 1},
+        1);
     refused((osc_cached_request_t){.kind = OSC_CACHED_WIRE_TYPE, .length = 4}, 4);
     refused((osc_cached_request_t){.kind = OSC_CACHED_WIRE_ACC,
                                    .length = 8,

@@ -140,6 +140,15 @@ void osc_cached_server_count(osc_cached_server_t *server, osc_cached_window_id_t
     osc_cached_server_window(server, id)->served = served;
 }
 
+void osc_cached_server_listen(osc_cached_server_t *server, osc_cached_window_id_t id,
+                              osc_cached_listen_fn_t listen, void *context)
+{
+    osc_cached_served_t *window = osc_cached_server_window(server, id);
+
+    window->listen = listen;
+    window->listener = context;
+}
+
 void osc_cached_server_close(osc_cached_server_t *server, osc_cached_window_id_t id)
 {
     osc_cached_served_t *window =

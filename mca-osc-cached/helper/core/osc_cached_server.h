@@ -83,6 +83,8 @@ typedef struct osc_cached_server_config {
      * call the server. */
     osc_cached_sending_t (*send)(void *context, uint64_t origin, const osc_cached_reply_t *reply,
                                  const void *data, void *cookie);
+    /** A note of a window that nobody listens to. May be NULL. */
+    void (*stray)(void *context, const osc_cached_request_t *note);
     void *context;
 } osc_cached_server_config_t;
 
@@ -122,6 +124,13 @@ int osc_cached_server_open(osc_cached_server_t *server, osc_cached_window_id_t i
 /** From now on *served counts the operations done on the memory of an open window. */
 void osc_cached_server_count(osc_cached_server_t *server, osc_cached_window_id_t id,
                              _Atomic unsigned long *served);
+
+/** Who hears the notes of a window. */
+typedef void (*osc_cached_listen_fn_t)(void *context, const osc_cached_request_t *note);
+
+/** From now on notes of an open window are told to @p listen, until it is closed. */
+void osc_cached_server_listen(osc_cached_server_t *server, osc_cached_window_id_t id,
+                              osc_cached_listen_fn_t listen, void *context);
 
 /** Stop serving it: later requests are refused. Those that wait for its lock are, too. */
 void osc_cached_server_close(osc_cached_server_t *server, osc_cached_window_id_t id);

@@ -67,6 +67,8 @@ typedef struct osc_cached_served {
     char *base;
     uint64_t size;
     _Atomic unsigned long *served; /* operations; NULL: nobody wants to know */
+    osc_cached_listen_fn_t listen; /* to notes; NULL: nobody does */
+    void *listener;
     osc_cached_lock_t lock;
 } osc_cached_served_t;
 

@@ -340,6 +340,18 @@ static bool is_expected(const osc_cached_session_t *session, uint64_t number)
     return true;
 }
 
+/* A note for who listens to its window. */
+static void note(osc_cached_server_t *server, const osc_cached_request_t *request)
+{
+    osc_cached_served_t *window = osc_cached_server_window(server, request->window);
+
+    if (NULL != window && NULL != window->listen) {
+        window->listen(window->listener, request);
+    } else if (NULL != server->config.stray) {
+        server->config.stray(server->config.context, request);
+    }
+}
+
 void osc_cached_server_receive(osc_cached_server_t *server, const void *header, size_t header_bytes,
                                const void *data, size_t data_bytes)
 {
@@ -355,6 +367,10 @@ void osc_cached_server_receive(osc_cached_server_t *server, const void *header, 
     ++server->counts.requests[request.kind];
     if (OSC_CACHED_WIRE_ASK == request.kind) {
         osc_cached_session_ask(server, request.origin);
+        return;
+    }
+    if (OSC_CACHED_WIRE_NOTE == request.kind) {
+        note(server, &request);
         return;
     }
     session = osc_cached_map_get(&server->by_origin, request.origin, 0);

@@ -113,6 +113,10 @@ static bool is_request(const osc_cached_request_t *request, size_t data_bytes)
         return 0 != element_bytes && element_bytes == request->length
                && 2 * element_bytes == data_bytes && 0 == request->layout
                && element_bytes == request->count;
+    case OSC_CACHED_WIRE_NOTE:
+        return 0 == data_bytes && 0 == request->length && 0 < request->operation
+               && request->operation <= OSC_CACHED_WIRE_NOTES && 0 < request->count
+               && request->count <= UINT64_MAX - request->at;
     default:
         return false;
     }

@@ -24,6 +24,8 @@
  *     CAS        new, compare            to store new if compare is there, and for what was there
  *     LOCK       -                       for a lock of the window (count 1: exclusive, 0: shared)
  *     UNLOCK     -                       to give it back
+ *     NOTE       -                       nothing: it tells operation of count blocks from block at
+ *                                        on, for the coherence of the window (../../coherence)
  *
  *     reply      data                    says
  *     GRANT      -                       the session may have buffers requests on the way, of chunk
@@ -36,7 +38,8 @@
  *     LOCKED     -                       lock token is yours
  *     FAILED     -                       request token was refused (status), and has done nothing
  *
- * Requests other than ASK are numbered from 0 in each session, and done in that order.
+ * Requests other than ASK and NOTE are numbered from 0 in each session, and done in that order. A
+ * NOTE belongs to no session: it goes from helper to helper, has no buffer, and needs no reply.
  */
 #ifndef OSC_CACHED_WIRE_H
 #define OSC_CACHED_WIRE_H
@@ -56,6 +59,7 @@ typedef enum {
     OSC_CACHED_WIRE_CAS,
     OSC_CACHED_WIRE_LOCK,
     OSC_CACHED_WIRE_UNLOCK,
+    OSC_CACHED_WIRE_NOTE,
     OSC_CACHED_WIRE_REQUESTS, /**< one past the last of them */
     OSC_CACHED_WIRE_GRANT = 65,
     OSC_CACHED_WIRE_REVOKE,
@@ -99,7 +103,8 @@ typedef struct osc_cached_request {
     uint32_t layout;   /**< 0: contiguous bytes, count is their number; else as told by TYPE */
     uint32_t announce; /**< parts of the same operation that follow at once; 0: none */
     uint8_t kind;
-    uint8_t operation; /**< osc_cached_operation_t, of ACC and FETCH */
+    uint8_t operation; /**< osc_cached_operation_t, of ACC and FETCH; NOTE: 1 to
+                          OSC_CACHED_WIRE_NOTES */
     uint8_t element;   /**< osc_cached_element_t, of ACC, FETCH and CAS */
     bool last;         /**< the last part of the operation */
 } osc_cached_request_t;
@@ -117,6 +122,9 @@ typedef struct osc_cached_reply {
     uint8_t kind;
     uint8_t status; /**< FAILED: osc_cached_refused_t */
 } osc_cached_reply_t;
+
+/** Most kinds of notes. */
+#define OSC_CACHED_WIRE_NOTES 15
 
 #define OSC_CACHED_REQUEST_BYTES 88
 #define OSC_CACHED_REPLY_BYTES 56
