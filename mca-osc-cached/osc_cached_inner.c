@@ -44,6 +44,7 @@
 
 #include "osc_cached_inner.h"
 #include "osc_cached_params.h"
+#include "osc_cached_spelling.h"
 
 /* the component that wraps the others; bench/net has this file for one of its own */
 #ifndef OSC_CACHED_INNER_OWNER
@@ -164,37 +165,11 @@ static void take_value(const char *key, const char *value)
     }
 }
 
-/* The parameter files, of the user and of the site, the first of which counts. mpirun of 5.0 reads
- * them for its processes and then keeps them from doing so again. */
-static char **parameter_files(void)
-{
-    int index = mca_base_var_find("opal", "mca", "base", "param_files");
-    const char *home = getenv("HOME");
-    char **value = NULL, **files = NULL;
-    char *file;
-
-    if (0 <= index && OPAL_SUCCESS == mca_base_var_get_value(index, &value, NULL, NULL)
-        && NULL != value) {
-        files = opal_argv_split(*value, ',');
-    }
-    if (NULL != getenv("OPAL_USER_PARAMS_GIVEN") && NULL != home
-        && 0 <= asprintf(&file, "%s/.openmpi/mca-params.conf", home)) {
-        opal_argv_prepend_nosize(&files, file);
-        free(file);
-    }
-    if (NULL != getenv("OPAL_SYS_PARAMS_GIVEN")
-        && 0 <= asprintf(&file, "%s/openmpi-mca-params.conf", opal_install_dirs.sysconfdir)) {
-        opal_argv_append_nosize(&files, file);
-        free(file);
-    }
-    return files;
-}
-
 /* A parameter file may select osc components, too; the value of the command line or the environment
  * that names us has replaced it.  One that names us hides those behind it in turn. */
 static void read_hidden(void)
 {
-    char **files = parameter_files();
+    char **files = ompi_osc_cached_parameter_files();
 
     for (int i = 0; i < opal_argv_count(files) && NULL == hidden; ++i) {
         in_file = files[i];

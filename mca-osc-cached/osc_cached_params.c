@@ -21,6 +21,7 @@
 
 #include "osc_cached_compat.h"
 #include "osc_cached_params.h"
+#include "osc_cached_spelling.h"
 
 ompi_osc_cached_params_t ompi_osc_cached_params = {
 #define OSC_CACHED_PARAM(name, kind, def, level, scope, help) .name = def,
@@ -174,7 +175,7 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
     mca_base_var_enum_t *mode_enum = NULL, *scheme_enum = NULL, *passive_enum = NULL,
                         *helper_enum = NULL, *transfers_enum = NULL, *sync_enum = NULL,
                         *per_enum = NULL;
-    const char *refused = NULL;
+    const char *refused = NULL, *misspelt;
     int ret;
 
     if (OPAL_SUCCESS
@@ -242,6 +243,10 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
         ompi_osc_cached_params.mode = OSC_CACHED_MODE_OFF;
         opal_show_help("help-mpi-osc-cached.txt", "bad-value", true, opal_process_info.nodename,
                        refused);
+    }
+    misspelt = warns ? ompi_osc_cached_misspelt("osc_cached_") : "";
+    if ('\0' != misspelt[0]) {
+        opal_show_help("help-mpi-osc-cached.txt", "misspelt", false, misspelt);
     }
     return OMPI_SUCCESS;
 }

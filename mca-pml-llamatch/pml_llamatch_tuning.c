@@ -30,6 +30,10 @@
 #include "ompi/runtime/ompi_rte.h"
 #endif
 
+#if __has_include("osc_cached_spelling.h") /* where osc/cached is, too */
+#include "osc_cached_spelling.h"
+#endif
+
 #include "llamatch_simd.h"
 #include "pml_llamatch_glue.h"
 
@@ -208,6 +212,11 @@ static void read_parameters(void)
     if (0 < used) {
         opal_show_help(LLAMATCH_HELP_FILE, "bad_value", true, mca_pml_llamatch_host(), bad);
     }
+#ifdef OSC_CACHED_SPELLING_H
+    if ('\0' != *ompi_osc_cached_misspelt("pml_llamatch_")) {
+        opal_show_help(LLAMATCH_HELP_FILE, "misspelt", false, ompi_osc_cached_spelling.text);
+    }
+#endif
 }
 
 static void register_parameters(void)
