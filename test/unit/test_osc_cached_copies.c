@@ -11,6 +11,8 @@
 
 #include "osc_cached_copies.h"
 
+#include <pthread.h>
+
 #define TARGET 1
 #define RANKS 3
 
@@ -253,6 +255,7 @@ static void test_writes(void **state)
 
 static void test_many_holds(void **state)
 {
+    uint32_t name;
     (void) state;
     assert_int_equal(begin(false), OSC_CACHED_OK);
     for (uint64_t i = 0; i < OSC_CACHED_HOLDS; i++) {
@@ -270,14 +273,60 @@ static void test_many_holds(void **state)
     complete();
     RECEIVE(RECALL, 0, OSC_CACHED_ALL_BLOCKS, sent[OSC_CACHED_HOLDS].name);
     SENT(FREE, 0, OSC_CACHED_ALL_BLOCKS);
-    write_to(700, 1); /* the one used longest ago leaves */
-    SENT(FREE, 0, 1);
+    name = osc_cached_copies_write(&copies, TARGET, 0, 1, &post);
+    complete();       /* not that one, which is being issued */
+    write_to(700, 1); /* of the others the one used longest ago leaves */
+    SENT(FREE, 10, 1);
     SENT(HOLD, 700, 1);
+    osc_cached_copies_written(&copies, TARGET, name);
     RECEIVE(HELD, 0, OSC_CACHED_ALL_BLOCKS, 0); /* nobody keeps copies any more */
     assert_true(osc_cached_copies_is_held(&copies, TARGET));
     write_to(800, 1);
     complete();
     osc_cached_copies_release(&copies, TARGET, &post);
+    end();
+}
+
+#define INVALIDATIONS 100000
+
+static void acked(void *context, const osc_cached_message_t *message)
+{
+    assert_int_equal(message->kind, OSC_CACHED_MESSAGE_ACK);
+    ++*(unsigned *) context;
+}
+
+static void *invalidate(void *unused)
+{
+    static const osc_cached_message_t inv = {
+        .kind = OSC_CACHED_MESSAGE_INV, .peer = TARGET, .owner = TARGET, .first = 5, .count = 1};
+    unsigned acks = 0;
+    const osc_cached_post_t count = {acked, &acks};
+    (void) unused;
+
+    for (int i = 0; i < INVALIDATIONS; i++) {
+        (void) osc_cached_copies_receive(&copies, &inv, NULL, &count);
+    }
+    assert_int_equal(acks, INVALIDATIONS);
+    return NULL;
+}
+
+/* INV takes no lock: nothing that the others use but generations is touched (thread sanitizer). */
+static void test_threads(void **state)
+{
+    uint64_t stamp = 0, next;
+    pthread_t thread;
+    (void) state;
+
+    assert_int_equal(begin(false), OSC_CACHED_OK);
+    assert_int_equal(pthread_create(&thread, NULL, invalidate, NULL), 0);
+    do {
+        next = osc_cached_copies_stamp(&copies, TARGET, 4, 3);
+        assert_true(next >= stamp);
+        stamp = next;
+        (void) miss(5, 1);
+        num_seen = num_sent = 0;
+    } while (stamp < INVALIDATIONS);
+    assert_int_equal(pthread_join(thread, NULL), 0);
     end();
 }
 
@@ -304,7 +353,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_memory),     cmocka_unit_test(test_direct),
         cmocka_unit_test(test_files),      cmocka_unit_test(test_writes),
-        cmocka_unit_test(test_many_holds), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_many_holds), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_no_memory),
     };
 
     allocations = -1;

@@ -217,14 +217,14 @@ static void test_owner(void **state)
     (void) state;
 
     begin((osc_cached_directory_config_t){.recall = 1});
-    name = osc_cached_directory_hold(&directory, 0, OSC_CACHED_ALL_BLOCKS, false, &post);
+    name = osc_cached_directory_hold(&directory, 0, OSC_CACHED_ALL_BLOCKS, &post);
     SENT(HELD, OWNER, 0, OSC_CACHED_ALL_BLOCKS, name);
     RECEIVE(FILL, 2, 1, 1, 20);
     SENT(DIRECT, 2, 1, 1, 20); /* no RECALL to itself */
     osc_cached_directory_free(&directory, name);
     RECEIVE(FILL, 2, 1, 1, 21);
     SENT(DATA, 2, 1, 1, 21);
-    name = osc_cached_directory_hold(&directory, 1, 2, false, &post);
+    name = osc_cached_directory_hold(&directory, 1, 2, &post);
     SENT(INV, 2, 1, 1, 0);
     osc_cached_directory_free(&directory, name); /* not yet HELD: nothing */
     RECEIVE(ACK, 2, 1, 1, 0);
@@ -248,7 +248,7 @@ static void test_protect(void **state)
     assert_false(osc_cached_directory_must_protect(&directory, 5));
     RECEIVE(FILL, 3, 5, 1, 30);
     SENT(DATA, 3, 5, 1, 30);
-    name = osc_cached_directory_hold(&directory, 5, 1, true, &post); /* a store is trapped */
+    name = osc_cached_directory_hold(&directory, 5, 1, &post); /* a store is trapped */
     SENT(INV, 2, 5, 1, 0);
     SENT(INV, 3, 5, 1, 0);
     assert_false(osc_cached_directory_must_protect(&directory, 5)); /* that would not help */
@@ -329,6 +329,51 @@ static void test_dead(void **state)
     end();
 }
 
+/* The Nth allocation and all after it fail: nothing is shared that cannot be entered, and nobody
+ * waits for ever. */
+static void test_no_memory(void **state)
+{
+    osc_cached_directory_config_t config = {
+        .ranks = RANKS, .rank = OWNER, .max_lines = 1000, .alloc = &alloc};
+    unsigned shared = 0, fails = 0;
+    (void) state;
+
+    for (int n = 0; 0 == n || 0 < fails; n++) {
+        unsigned held = 0;
+
+        num_sent = 0;
+        allocations = n;
+        fails = 1;
+        if (OSC_CACHED_OK != osc_cached_directory_init(&directory, &config)) {
+            assert_int_equal(n, 0);
+            continue;
+        }
+        for (uint32_t rank = 1; rank < 8; rank++) {
+            RECEIVE(FILL, rank, 1, 1, rank);
+            RECEIVE(FILL, rank, 100 * rank, 1, 10 + rank);
+        }
+        shared = (unsigned) directory.shares;
+        for (uint32_t rank = 8; rank < RANKS; rank++) {
+            RECEIVE(HOLD, rank, 100 * (rank - 7), 1, rank);
+            RECEIVE(HOLD, rank, 1, 2, 10 + rank);
+        }
+        for (unsigned i = 0; i < num_sent; i++) {
+            if (OSC_CACHED_MESSAGE_INV == sent[i].kind) {
+                RECEIVE(ACK, sent[i].peer, sent[i].first, sent[i].count, 0);
+            }
+        }
+        for (unsigned i = 0; i < num_sent; i++) {
+            held |= (OSC_CACHED_MESSAGE_HELD == sent[i].kind ? 1U : 0) << sent[i].peer;
+        }
+        assert_int_equal(held, 0xf00);
+        assert_true(shared + directory.counts.directs == 14);
+        fails = 0 == allocations;
+        osc_cached_directory_fini(&directory);
+    }
+    assert_int_equal(shared, 14);
+    num_seen = num_sent;
+}
+
 static void test_unknown(void **state)
 {
     static const struct {
@@ -363,6 +408,7 @@ int main(void)
         cmocka_unit_test(test_full),
         cmocka_unit_test(test_closed),
         cmocka_unit_test(test_dead),
+        cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_unknown),
     };
 

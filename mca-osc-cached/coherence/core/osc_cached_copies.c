@@ -33,11 +33,6 @@ static void give_memory(const osc_cached_copies_t *copies, void *memory, uint64_
     alloc->free(alloc->context, memory, (size_t) count * bytes);
 }
 
-static uint64_t generations(const osc_cached_copies_t *copies)
-{
-    return (uint64_t) OSC_CACHED_GENERATIONS + copies->config.ranks;
-}
-
 int osc_cached_copies_init(osc_cached_copies_t *copies, const osc_cached_copies_config_t *config)
 {
     if (config->rank >= config->ranks || NULL == config->alloc
@@ -48,15 +43,17 @@ int osc_cached_copies_init(osc_cached_copies_t *copies, const osc_cached_copies_
     while (copies->blocks < config->max_blocks) {
         copies->blocks *= 2;
     }
-    copies->generation = get_memory(copies, generations(copies), sizeof(copies->generation[0]));
+    copies->names = config->name_first;
+    copies->generation = config->generation;
+    if (NULL == copies->generation) {
+        copies->generation = get_memory(copies, osc_cached_copies_generations(config->ranks),
+                                        sizeof(copies->generation[0]));
+    }
     copies->block = get_memory(copies, copies->blocks, sizeof(copies->block[0]));
     copies->written = get_memory(copies, config->ranks, sizeof(copies->written[0]));
     if (NULL == copies->generation || NULL == copies->block || NULL == copies->written) {
         osc_cached_copies_fini(copies);
         return OSC_CACHED_NO_MEMORY;
-    }
-    for (uint64_t i = 0; i < generations(copies); i++) {
-        atomic_init(&copies->generation[i], 0);
     }
     return OSC_CACHED_OK;
 }
@@ -69,7 +66,10 @@ void osc_cached_copies_fini(osc_cached_copies_t *copies)
     }
     give_memory(copies, copies->written, copies->config.ranks, sizeof(copies->written[0]));
     give_memory(copies, copies->block, copies->blocks, sizeof(copies->block[0]));
-    give_memory(copies, copies->generation, generations(copies), sizeof(copies->generation[0]));
+    if (NULL == copies->config.generation) {
+        give_memory(copies, copies->generation, osc_cached_copies_generations(copies->config.ranks),
+                    sizeof(copies->generation[0]));
+    }
     *copies = (osc_cached_copies_t){.blocks = 0};
 }
 
@@ -82,9 +82,13 @@ static void send(const osc_cached_post_t *post, uint32_t target, osc_cached_mess
 
 static uint32_t next_name(osc_cached_copies_t *copies)
 {
-    if (0 == ++copies->names) {
-        copies->names = 1; /* nothing is as old as 2^32 requests */
+    uint32_t step = 0 == copies->config.name_step ? 1 : copies->config.name_step;
+
+    /* 2^32 requests later nothing is on its way that has the same name */
+    if (copies->names > UINT32_MAX - step) {
+        copies->names = copies->config.name_first;
     }
+    copies->names += step;
     return copies->names;
 }
 

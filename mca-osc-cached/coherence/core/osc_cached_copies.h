@@ -71,6 +71,11 @@ typedef struct osc_cached_copies_config {
     uint32_t max_blocks; /**< in the table; rounded up to a power of two, 16 at least */
     uint8_t block_shift; /**< a block has 2^this bytes */
     bool waits;          /**< DATA brings the block's bytes, and misses wait for it */
+    /** Processes with one cache: osc_cached_copies_generations() of these that all of them use,
+     * which are 0 at first; NULL: of its own */
+    _Atomic uint64_t *generation;
+    uint32_t name_step;  /**< how many they are; 0: one */
+    uint32_t name_first; /**< which of them this is, from 0: no two use the same name */
     const osc_cached_alloc_t *alloc;
 } osc_cached_copies_config_t;
 
@@ -142,6 +147,12 @@ typedef struct osc_cached_copies {
     osc_cached_copies_counts_t counts;
 } osc_cached_copies_t;
 
+/** Counters of a window of so many ranks. */
+static inline uint64_t osc_cached_copies_generations(uint32_t ranks)
+{
+    return (uint64_t) OSC_CACHED_GENERATIONS + ranks;
+}
+
 /** @return OSC_CACHED_OK, OSC_CACHED_NO_MEMORY or OSC_CACHED_BAD_ARGUMENT */
 int osc_cached_copies_init(osc_cached_copies_t *copies, const osc_cached_copies_config_t *config);
 
@@ -202,6 +213,7 @@ osc_cached_copy_t osc_cached_copies_miss(osc_cached_copies_t *copies, uint32_t t
 
 /**
  * A message for this process's copies has come: DATA, DIRECT, FWD, INV, HELD, RECALL, LAST.
+ * Of a node with one cache the first process gets INV for all.
  *
  * The DATA that a FWD is answered by needs the bytes of the block from the cache; without them the
  * caller sends BACK in its place, osc_cached_copies_back.
@@ -265,7 +277,13 @@ bool osc_cached_copies_evict(osc_cached_copies_t *copies, uint32_t target, uint6
 osc_cached_block_state_t osc_cached_copies_state(const osc_cached_copies_t *copies, uint32_t target,
                                                  uint64_t block, bool *alone);
 
-/** The owner has died: nothing of it is kept, and nobody waits for it. */
+/**
+ * The owner has died: nothing of it is kept, and nobody waits for it.
+ *
+ * Who waits for DATA that another process was to forward may wait for a dead one without knowing:
+ * a caller that has waited for long hands a DIRECT of its own making to osc_cached_copies_receive,
+ * and fetches the block itself.
+ */
 void osc_cached_copies_dead(osc_cached_copies_t *copies, uint32_t target);
 
 /** @return 0, or the number of the first broken invariant of this file */

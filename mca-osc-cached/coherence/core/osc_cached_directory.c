@@ -414,8 +414,10 @@ static osc_cached_hold_t *new_hold(osc_cached_directory_t *directory, uint32_t r
 
 /* R4; name 0, which has no hold, is not used. */
 static void begin_hold(osc_cached_directory_t *directory, osc_cached_message_t wanted,
-                       bool unprotect, const osc_cached_post_t *post)
+                       const osc_cached_post_t *post)
 {
+    /* the writer knows; but others of its node may have a copy since */
+    uint32_t but = NULL == directory->config.node ? wanted.peer : UINT32_MAX;
     osc_cached_hold_t *hold = NULL;
     uint64_t made = 0;
 
@@ -459,8 +461,7 @@ static void begin_hold(osc_cached_directory_t *directory, osc_cached_message_t w
         for (uint64_t i = 0; i < hold->count; i++) {
             osc_cached_line_t *line = find(directory, hold->first + i);
 
-            line->armed &= !unprotect;
-            invalidate(directory, line, sharer_of(directory, wanted.peer), post);
+            invalidate(directory, line, but, post);
             hold->waits += 0 < line->acks;
         }
     }
@@ -509,7 +510,7 @@ static void end_hold_of(osc_cached_directory_t *directory, uint32_t rank, uint32
 }
 
 uint32_t osc_cached_directory_hold(osc_cached_directory_t *directory, uint64_t first,
-                                   uint64_t count, bool unprotect, const osc_cached_post_t *post)
+                                   uint64_t count, const osc_cached_post_t *post)
 {
     if (0 == ++directory->names) {
         directory->names = 1; /* 2^32 holds ago */
@@ -519,7 +520,7 @@ uint32_t osc_cached_directory_hold(osc_cached_directory_t *directory, uint64_t f
                                       .name = directory->names,
                                       .first = first,
                                       .count = count},
-               unprotect, post);
+               post);
     return directory->names;
 }
 
@@ -557,7 +558,8 @@ bool osc_cached_directory_must_protect(const osc_cached_directory_t *directory, 
 {
     const osc_cached_line_t *line = find(directory, block);
 
-    return directory->config.protect && !is_held(directory, line) && (NULL == line || !line->armed);
+    return directory->config.protect && !is_held(directory, line)
+           && (NULL == line || 0 == line->slots);
 }
 
 static void send_data(const osc_cached_directory_t *directory, osc_cached_line_t *line,
@@ -596,14 +598,13 @@ static osc_cached_line_t *enter(osc_cached_directory_t *directory,
 
     if (is_held(directory, line)
         || (directory->config.protect && 0 == (flags & OSC_CACHED_FILL_PROTECTED)
-            && (NULL == line || !line->armed))) {
+            && (NULL == line || 0 == line->slots))) {
         return NULL;
     }
     line = make(directory, message->first);
     if (NULL == line) {
         return NULL;
     }
-    line->armed |= 0 != (flags & OSC_CACHED_FILL_PROTECTED);
     slot = slot_of(line, sharer);
     if (NULL == slot) {
         if (!has_room(directory, line)) {
@@ -740,7 +741,7 @@ void osc_cached_directory_receive(osc_cached_directory_t *directory,
         ack(directory, message, post);
         break;
     case OSC_CACHED_MESSAGE_HOLD:
-        begin_hold(directory, *message, false, post);
+        begin_hold(directory, *message, post);
         break;
     case OSC_CACHED_MESSAGE_FREE:
         end_hold_of(directory, message->peer, message->name);

@@ -24,12 +24,17 @@
  * writes. A HOLD that allows it (whole) gets all blocks when nobody has a copy of any; one of more
  * than OSC_CACHED_HOLD_BLOCKS blocks, or for which there is no room in the table, in any case.
  *
+ * Protection (O2, config.protect). A block whose page was not protected has no sharers, and when
+ * one is entered the page must be. A store that is trapped, or whatever else unprotects the page,
+ * holds the block before: so afterwards it has none.
+ *
  * Closed. Without memory for a hold, or when the owner does not want to share any more, the
  * directory closes: all copies are invalidated, FILL gets DIRECT and HOLD gets HELD from then on. A
  * HELD of all blocks with name 0 says so: no HOLD is needed any more.
  *
  * A sharer can stand for several processes with one cache (a node): then names are unique among
- * them, and INV goes to the first of them.
+ * them, and INV goes to the first of them, also when one of them writes: others may have asked for
+ * the block since it dropped its copy.
  *
  * Not thread-safe: the caller has a lock.
  *
@@ -86,9 +91,8 @@ typedef struct osc_cached_line {
     uint32_t holds;      /**< that contain it, but for those of all blocks */
     uint32_t slots;      /**< used */
     uint32_t acks;       /**< of these, those with name 0 */
-    uint32_t turn : 29;  /**< who forwards next */
+    uint32_t turn : 30;  /**< who forwards next */
     uint32_t there : 1;  /**< 0: nothing is in this line */
-    uint32_t armed : 1;  /**< its page is protected */
     uint32_t longer : 1; /**< the slots are in an array */
     union {
         osc_cached_slot_t slot[OSC_CACHED_LINE_SLOTS];
@@ -177,12 +181,11 @@ void osc_cached_directory_receive(osc_cached_directory_t *directory,
  * once or later, in any case by @p post; then the memory may be written, and
  * osc_cached_directory_free is to follow.
  *
- * @param count     OSC_CACHED_ALL_BLOCKS, with first 0: all
- * @param unprotect O2: their pages will not be protected any more
+ * @param count  OSC_CACHED_ALL_BLOCKS, with first 0: all
  * @return the name
  */
 uint32_t osc_cached_directory_hold(osc_cached_directory_t *directory, uint64_t first,
-                                   uint64_t count, bool unprotect, const osc_cached_post_t *post);
+                                   uint64_t count, const osc_cached_post_t *post);
 
 /** The owner's hold of this name, which is HELD, ends. */
 void osc_cached_directory_free(osc_cached_directory_t *directory, uint32_t name);
