@@ -140,7 +140,9 @@ static int helper_unlock(int rank, ompi_win_t *win)
         ret = ompi_osc_cached_target_let_go(helper, target);
     }
     flushed = ompi_osc_cached_target_flush(helper, target, false);
-    begin = ompi_osc_cached_helper_flush_begins(helper);
+    ompi_osc_cached_targets_lock(helper);
+    begin = ompi_osc_cached_target_is_watched(target) ? ompi_osc_cached_now() : 0;
+    ompi_osc_cached_targets_unlock(helper);
     if (target->inner) {
         ret = helper->inner.osc_unlock(rank, win);
     }
@@ -184,7 +186,7 @@ static int helper_unlock_all(ompi_win_t *win)
     }
     flushed = ompi_osc_cached_helper_flush(NULL);
     if (helper->inner_all) {
-        uint64_t begin = ompi_osc_cached_helper_flush_begins(helper);
+        uint64_t begin = ompi_osc_cached_now();
 
         ret = helper->inner.osc_unlock_all(win);
         ompi_osc_cached_targets_judge(helper, begin);
@@ -207,14 +209,18 @@ static int flush(ompi_osc_cached_helper_t *helper, int rank, bool local,
                  ompi_osc_base_module_flush_fn_t inner_flush)
 {
     ompi_osc_cached_helper_target_t *target;
-    uint64_t issued = 0, begin;
-    bool pending;
-    int flushed, ret = OMPI_SUCCESS;
+    uint64_t issued = 0, begin = 0;
+    bool pending, watched;
+    int flushed = OMPI_SUCCESS, ret = OMPI_SUCCESS;
 
     ompi_osc_cached_targets_lock(helper);
-    target = osc_cached_map_get(&helper->targets, (uint64_t) rank, 0);
+    target = ompi_osc_cached_helper_last(helper, rank);
+    if (NULL == target) {
+        target = osc_cached_map_get(&helper->targets, (uint64_t) rank, 0);
+    }
     pending = NULL != target && ompi_osc_cached_target_is_pending(helper, target);
     issued = pending ? target->issued : 0;
+    watched = pending && ompi_osc_cached_target_is_watched(target);
     ompi_osc_cached_targets_unlock(helper);
     if (!helper->all && (NULL == target || !target->locked)) {
         return inner_flush(rank, helper->win);
@@ -222,22 +228,24 @@ static int flush(ompi_osc_cached_helper_t *helper, int rank, bool local,
     if (NULL == target) {
         return OMPI_SUCCESS; /* nothing was ever done there */
     }
-    flushed = ompi_osc_cached_target_flush(helper, target, local);
+    if (ompi_osc_cached_target_asked(target)) {
+        flushed = ompi_osc_cached_target_flush(helper, target, local);
+    }
     if (pending) {
-        begin = ompi_osc_cached_helper_flush_begins(helper);
+        begin = watched ? ompi_osc_cached_now() : 0;
         ret = inner_flush(rank, helper->win);
-        ompi_osc_cached_targets_lock(helper);
+    }
+    ompi_osc_cached_targets_lock(helper);
+    if (pending) {
         ompi_osc_cached_target_judge(helper, target, begin);
-        ompi_osc_cached_targets_unlock(helper);
     }
     if (!local) {
-        ompi_osc_cached_targets_lock(helper);
         if (OMPI_SUCCESS == ret && target->flushed < issued) {
             target->flushed = issued;
         }
         ompi_osc_cached_target_end_batch(target);
-        ompi_osc_cached_targets_unlock(helper);
     }
+    ompi_osc_cached_targets_unlock(helper);
     return ompi_osc_cached_helper_first_error(ret, flushed);
 }
 
@@ -264,7 +272,7 @@ static int flush_all(ompi_osc_cached_helper_t *helper, bool local,
     if (!pending) {
         return flushed;
     }
-    begin = ompi_osc_cached_helper_flush_begins(helper);
+    begin = ompi_osc_cached_now();
     ret = inner_flush(helper->win);
     ompi_osc_cached_targets_lock(helper);
     ompi_osc_cached_targets_judge(helper, begin);

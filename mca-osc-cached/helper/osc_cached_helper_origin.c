@@ -226,7 +226,9 @@ static int send_part(ompi_osc_cached_helper_target_t *target, const operation_t 
     if (NULL == operation->to) {
         call.pack = pack;
         call.context = (void *) (operation->data + before);
-        return ompi_osc_cached_helper_submit(target->remote, &call);
+        ret = ompi_osc_cached_helper_submit(target->remote, &call);
+        ompi_osc_cached_target_sent(target);
+        return ret;
     }
     fetch = malloc(sizeof(*fetch));
     if (NULL == fetch) {
@@ -242,6 +244,7 @@ static int send_part(ompi_osc_cached_helper_target_t *target, const operation_t 
                        .result = operation->to};
     atomic_fetch_add_explicit(&operation->to->users, 1, memory_order_relaxed);
     ret = ompi_osc_cached_helper_submit(target->remote, &fetch->call);
+    ompi_osc_cached_target_sent(target);
     if (OMPI_SUCCESS != ret) {
         end_fetch(&fetch->call, OSC_CACHED_REFUSED_NOT); /* nobody else will */
     }
@@ -338,7 +341,7 @@ static bool choose_element(osc_cached_request_t *request, int element)
 
 static ompi_osc_cached_disp_unit_t unit_of(const ompi_osc_cached_helper_t *helper, int rank)
 {
-    const ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(helper->win);
+    const ompi_osc_cached_window_t *window = helper->window;
 
     return (NULL != window->disp_units) ? window->disp_units[rank] : window->disp_unit;
 }
@@ -352,10 +355,9 @@ static void trace(const ompi_osc_cached_helper_t *helper, const char *route, uns
                                         [OSC_CACHED_WIRE_ACC] = "accumulate",
                                         [OSC_CACHED_WIRE_FETCH] = "fetch",
                                         [OSC_CACHED_WIRE_CAS] = "swap"};
-    const ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(helper->win);
 
-    if (OPAL_UNLIKELY(window->traced)) {
-        ompi_osc_cached_trace_route(window, route, names[kind], rank,
+    if (OPAL_UNLIKELY(helper->window->traced)) {
+        ompi_osc_cached_trace_route(helper->window, route, names[kind], rank,
                                     (uint64_t) disp * (uint64_t) unit_of(helper, rank), bytes);
     }
 }
@@ -481,31 +483,43 @@ static bool is_passive(const ompi_osc_cached_helper_t *helper,
     return NULL != to && (helper->all || to->locked);
 }
 
-/* The way of a put or a get.  Where there is no choice, and to ourselves, it is the inner
- * component's: @p to is NULL. */
+/* Of the datatype of a target. @return 0: no memory */
+static uint64_t blocks_of(const ompi_osc_cached_helper_t *helper,
+                          ompi_osc_cached_helper_target_t *to, const buffer_t *target)
+{
+    ompi_osc_cached_shape_t *shape;
+    uint64_t blocks;
+
+    if (target->type == to->shape.type && target->type->super.size == to->shape.bytes
+        && target->type->super.true_ub == to->shape.end) {
+        return to->shape.blocks * (uint64_t) target->count;
+    }
+    shape = ompi_osc_cached_shape_get(target->type);
+    if (NULL == shape) {
+        return 0;
+    }
+    blocks = shape->runs;
+    ompi_osc_cached_shape_put(shape);
+    if (!helper->threaded) {
+        to->shape.type = target->type;
+        to->shape.bytes = target->type->super.size;
+        to->shape.end = target->type->super.true_ub;
+        to->shape.blocks = blocks;
+    }
+    return blocks * (uint64_t) target->count;
+}
+
+/* The way of a put or a get where there is a choice: that of the inner component if @p to is NULL.
+ */
 static int choose_way(ompi_osc_cached_helper_t *helper, int rank, const buffer_t *target,
                       bool requested, ompi_osc_cached_helper_target_t **to, uint64_t *blocks,
                       osc_cached_way_t *way)
 {
-    ompi_osc_cached_shape_t *shape;
-    int ret;
+    int ret = ompi_osc_cached_helper_access(helper, rank, to);
 
-    *to = NULL;
     *way = OSC_CACHED_ROUTE_INNER;
-    if (rank == helper->rank || !ompi_osc_cached_helper_has_choice(helper, is_one_run(target))) {
-        return OMPI_SUCCESS;
-    }
-    *blocks = 1;
-    if (!is_one_run(target)) {
-        shape = ompi_osc_cached_shape_get(target->type);
-        if (NULL == shape) {
-            return OMPI_SUCCESS;
-        }
-        *blocks = shape->runs * (uint64_t) target->count;
-        ompi_osc_cached_shape_put(shape);
-    }
-    ret = ompi_osc_cached_helper_access(helper, rank, to);
-    if (requested && !is_passive(helper, *to)) {
+    *blocks = is_one_run(target) ? 1 : (NULL == *to) ? 2 : blocks_of(helper, *to, target);
+    if ((requested && !is_passive(helper, *to)) || 0 == *blocks) {
         *to = NULL;
         return OMPI_SUCCESS;
     }
@@ -516,10 +530,12 @@ static int choose_way(ompi_osc_cached_helper_t *helper, int rank, const buffer_t
 }
 
 /* A put or a get, or its R-form, by the inner component. */
-static int move_inside(ompi_osc_cached_helper_t *helper, bool puts, void *origin_addr,
-                       ompi_osc_cached_count_t origin_count, struct ompi_datatype_t *origin_dt,
-                       int target, ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
-                       struct ompi_datatype_t *target_dt, ompi_win_t *win, ompi_request_t **request)
+static inline __opal_attribute_always_inline__ int
+move_inside(ompi_osc_cached_helper_t *helper, bool puts, void *origin_addr,
+            ompi_osc_cached_count_t origin_count, struct ompi_datatype_t *origin_dt, int target,
+            ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
+            struct ompi_datatype_t *target_dt, ompi_win_t *win, uint64_t blocks,
+            ompi_request_t **request)
 {
     const ompi_osc_base_module_t *inner = &helper->inner;
     ompi_osc_cached_helper_target_t *passive;
@@ -541,7 +557,7 @@ static int move_inside(ompi_osc_cached_helper_t *helper, bool puts, void *origin
     }
     if (NULL != passive) {
         ompi_osc_cached_helper_inner_issued(
-            helper, passive, (uint64_t) target_dt->super.size * (uint64_t) target_count);
+            helper, passive, blocks, (uint64_t) target_dt->super.size * (uint64_t) target_count);
     }
     return ret;
 }
@@ -553,48 +569,63 @@ static bool can_copy(const ompi_osc_cached_helper_t *helper)
            && OSC_CACHED_TRANSFERS_COST == ompi_osc_cached_params.helper_transfers;
 }
 
-/* A put or a get, or its R-form, by the way that is chosen. */
-static int move(osc_cached_wire_kind_t kind, void *origin_addr,
-                ompi_osc_cached_count_t origin_count, struct ompi_datatype_t *origin_dt, int target,
-                ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
-                struct ompi_datatype_t *target_dt, ompi_win_t *win, ompi_request_t **request)
+/* A put or a get, or its R-form, by the helper; with @p mapped a copy. */
+static int move_outside(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_target_t *to,
+                        const ompi_osc_cached_part_t *mapped, osc_cached_wire_kind_t kind,
+                        const buffer_t *origin, const buffer_t *target, ptrdiff_t disp,
+                        ompi_request_t **request)
 {
     bool puts = OSC_CACHED_WIRE_PUT == kind;
+    operation_t operation = {.request = {.kind = kind}, .target = *target, .mapped = mapped};
+
+    *(puts ? &operation.origin : &operation.result) = *origin;
+    return operate(helper, to, &operation, disp, puts ? OSC_CACHED_REPLACE : OSC_CACHED_NO_OP,
+                   request);
+}
+
+/* A put or a get, or its R-form, by the way that is chosen.  To ourselves, and where there is no
+ * choice, it is the inner component's.  Inline: that one may take less time than some calls do. */
+static inline __opal_attribute_always_inline__ int
+move(osc_cached_wire_kind_t kind, void *origin_addr, ompi_osc_cached_count_t origin_count,
+     struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
+     ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt, ompi_win_t *win,
+     ompi_request_t **request)
+{
     ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
     ompi_osc_cached_helper_target_t *to = NULL;
     buffer_t origin = {origin_addr, origin_count, origin_dt};
-    operation_t operation = {.request = {.kind = kind}, .target = {NULL, target_count, target_dt}};
-    uint64_t blocks = 0;
-    osc_cached_way_t way;
+    buffer_t buffer = {NULL, target_count, target_dt};
+    bool contiguous = is_one_run(&buffer);
+    uint64_t blocks = contiguous ? 1 : 2;
+    osc_cached_way_t way = OSC_CACHED_ROUTE_INNER;
     int ret = OMPI_SUCCESS;
 
-    *(puts ? &operation.origin : &operation.result) = origin;
     if (can_copy(helper)) {
         ret = ompi_osc_cached_helper_access(helper, target, &to);
-        if (NULL != to && (NULL == request || is_passive(helper, to))) {
-            operation.mapped = to->mapped;
+        if (OMPI_SUCCESS != ret) {
+            return ret;
         }
-        if (OMPI_SUCCESS != ret || NULL != operation.mapped) {
-            return (OMPI_SUCCESS != ret)
-                       ? ret
-                       : operate(helper, to, &operation, target_disp,
-                                 puts ? OSC_CACHED_REPLACE : OSC_CACHED_NO_OP, request);
+        if (NULL != to && NULL != to->mapped && (NULL == request || is_passive(helper, to))) {
+            return move_outside(helper, to, to->mapped, kind, &origin, &buffer, target_disp,
+                                request);
         }
+        to = NULL;
     }
-    ret = choose_way(helper, target, &operation.target, NULL != request, &to, &blocks, &way);
-    if (OMPI_SUCCESS != ret) {
-        return ret;
+    if (target != helper->rank && ompi_osc_cached_helper_has_choice(helper, contiguous)) {
+        ret = choose_way(helper, target, &buffer, NULL != request, &to, &blocks, &way);
+        if (OMPI_SUCCESS != ret) {
+            return ret;
+        }
     }
     if (OSC_CACHED_ROUTE_HELPER == way) {
-        ret = operate(helper, to, &operation, target_disp,
-                      puts ? OSC_CACHED_REPLACE : OSC_CACHED_NO_OP, request);
+        ret = move_outside(helper, to, NULL, kind, &origin, &buffer, target_disp, request);
     } else {
-        trace(helper, "inner", kind, target, target_disp, bytes_of(&operation.target));
-        ret = move_inside(helper, puts, origin_addr, origin_count, origin_dt, target, target_disp,
-                          target_count, target_dt, win, request);
+        trace(helper, "inner", kind, target, target_disp, bytes_of(&buffer));
+        ret = move_inside(helper, OSC_CACHED_WIRE_PUT == kind, origin_addr, origin_count, origin_dt,
+                          target, target_disp, target_count, target_dt, win, blocks, request);
     }
     if (OMPI_SUCCESS == ret && NULL != to) {
-        ret = ompi_osc_cached_helper_routed(helper, to, way, blocks, bytes_of(&operation.target),
+        ret = ompi_osc_cached_helper_routed(helper, to, way, blocks, bytes_of(&buffer),
                                             NULL != request);
     }
     return ret;

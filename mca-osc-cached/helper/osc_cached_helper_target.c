@@ -26,8 +26,8 @@ static const ompi_osc_cached_part_t *find_part(const ompi_osc_cached_node_t *nod
     return NULL;
 }
 
-ompi_osc_cached_helper_target_t *ompi_osc_cached_helper_target(ompi_osc_cached_helper_t *helper,
-                                                               int rank)
+ompi_osc_cached_helper_target_t *ompi_osc_cached_helper_find(ompi_osc_cached_helper_t *helper,
+                                                             int rank)
 {
     ompi_osc_cached_helper_target_t *target;
 
@@ -52,6 +52,7 @@ ompi_osc_cached_helper_target_t *ompi_osc_cached_helper_target(ompi_osc_cached_h
             }
         }
     }
+    atomic_store_explicit(&helper->last, target, memory_order_release);
     ompi_osc_cached_targets_unlock(helper);
     return target;
 }
@@ -114,8 +115,8 @@ int ompi_osc_cached_helper_access(ompi_osc_cached_helper_t *helper, int rank,
     return ret;
 }
 
-int ompi_osc_cached_helper_inner_access(ompi_osc_cached_helper_t *helper, int rank,
-                                        ompi_osc_cached_helper_target_t **result)
+int ompi_osc_cached_helper_inner_begin(ompi_osc_cached_helper_t *helper, int rank,
+                                       ompi_osc_cached_helper_target_t **result)
 {
     ompi_osc_cached_helper_target_t *target;
     int ret = OMPI_SUCCESS;
@@ -149,21 +150,12 @@ int ompi_osc_cached_helper_inner_access(ompi_osc_cached_helper_t *helper, int ra
     return ret;
 }
 
-/* After the operation: a flush of another thread that began before it does not complete it. */
-void ompi_osc_cached_helper_inner_issued(ompi_osc_cached_helper_t *helper,
-                                         ompi_osc_cached_helper_target_t *target, uint64_t bytes)
-{
-    ompi_osc_cached_targets_lock(helper);
-    target->issued = ++helper->sequence;
-    ++target->count;
-    target->bytes += bytes;
-    if (OSC_CACHED_PRESENCE_UNKNOWN == target->presence.state) {
-        target->issued_at = ompi_osc_cached_now();
-    }
-    ompi_osc_cached_targets_unlock(helper);
-}
-
 /* --- Which way puts and gets go */
+
+static bool is_away(const ompi_osc_cached_helper_target_t *target)
+{
+    return OSC_CACHED_PRESENCE_AWAY == target->presence.state;
+}
 
 /* A few bytes of an epoch of MPI_Win_lock: the message that ends it takes them along, where the
  * inner component would need a flush.  Now and then that is measured again. */
@@ -181,39 +173,29 @@ osc_cached_way_t ompi_osc_cached_helper_route(ompi_osc_cached_helper_t *helper,
                                               uint64_t blocks, uint64_t bytes)
 {
     bool passive = helper->all || target->locked; /* only there can a trial be flushed */
-    uint64_t now = ompi_osc_cached_now();
     osc_cached_way_t way = OSC_CACHED_ROUTE_HELPER;
 
     ompi_osc_cached_targets_lock(helper);
-    if (0 == target->route.operations) {
-        target->began = now;
-    }
     if (OSC_CACHED_TRANSFERS_COST == ompi_osc_cached_params.helper_transfers) {
         if (1 < blocks) {
             way = osc_cached_route_choose(&target->route, blocks, bytes, passive);
         } else if (rides_along(target, bytes)) {
             way = OSC_CACHED_ROUTE_HELPER;
-        } else if (!passive
+        } else if (!passive || !is_away(target)
                    || !osc_cached_presence_is_away(
-                       &target->presence, now,
+                       &target->presence, ompi_osc_cached_now(),
                        osc_cached_route_estimate(&target->route, 1, bytes))) {
             way = OSC_CACHED_ROUTE_INNER;
         }
     }
+    if (0 == target->route.operations && (1 < blocks || OSC_CACHED_ROUTE_HELPER == way)) {
+        target->began = osc_cached_route_is_timed(&target->route, way, blocks, bytes)
+                            ? ompi_osc_cached_now()
+                            : 0;
+    }
     ompi_osc_cached_targets_unlock(helper);
     return way;
 }
-void ompi_osc_cached_target_end_batch(ompi_osc_cached_helper_target_t *target)
-{
-    if (0 < target->route.operations) {
-        osc_cached_route_flushed(&target->route, ompi_osc_cached_now() - target->began);
-    }
-}
-static bool is_away(const ompi_osc_cached_helper_target_t *target)
-{
-    return OSC_CACHED_PRESENCE_AWAY == target->presence.state;
-}
-
 /* Count the targets that are away. */
 static void count_away(ompi_osc_cached_helper_t *helper,
                        const ompi_osc_cached_helper_target_t *target, bool was_away)
@@ -229,6 +211,7 @@ int ompi_osc_cached_target_flush(ompi_osc_cached_helper_t *helper,
 {
     uint64_t begin =
         0 < atomic_load_explicit(&helper->away, memory_order_relaxed) ? ompi_osc_cached_now() : 0;
+    uint64_t sent = atomic_load_explicit(&target->sent, memory_order_acquire);
     int ret = local ? ompi_osc_cached_helper_flush_local(target->remote)
                     : ompi_osc_cached_helper_flush(target->remote);
 
@@ -240,6 +223,9 @@ int ompi_osc_cached_target_flush(ompi_osc_cached_helper_t *helper,
         }
         ompi_osc_cached_targets_unlock(helper);
     }
+    if (!local) {
+        atomic_store_explicit(&target->done, sent, memory_order_relaxed);
+    }
     return ret;
 }
 
@@ -250,9 +236,7 @@ void ompi_osc_cached_target_judge(ompi_osc_cached_helper_t *helper,
     bool was_away = is_away(target);
     uint64_t now;
 
-    /* operations of several blocks take long without waiting for anybody */
-    if (OSC_CACHED_PRESENCE_DIRECT != presence->state
-        && 0 == target->route.units[OSC_CACHED_ROUTE_INNER]) {
+    if (0 < begin && ompi_osc_cached_target_is_watched(target)) {
         now = ompi_osc_cached_now();
         osc_cached_presence_flushed(
             presence, now, now - begin, now - target->issued_at,

@@ -10,6 +10,8 @@
 
 #include <stdatomic.h>
 
+#include "ompi/constants.h"
+
 #include "osc_cached_params.h"
 #include "osc_cached_helper_window.h"
 
@@ -43,9 +45,28 @@ ompi_osc_cached_targets_next(ompi_osc_cached_helper_t *helper, uint32_t *place)
     return NULL;
 }
 
-/** A target, new or known.  @return NULL: no memory, or it cannot be reached */
-ompi_osc_cached_helper_target_t *ompi_osc_cached_helper_target(ompi_osc_cached_helper_t *helper,
-                                                               int rank);
+/** The target that was asked for last.  @return NULL: it was another one */
+static inline ompi_osc_cached_helper_target_t *
+ompi_osc_cached_helper_last(ompi_osc_cached_helper_t *helper, int rank)
+{
+    ompi_osc_cached_helper_target_t *target =
+        atomic_load_explicit(&helper->last, memory_order_acquire);
+
+    return (NULL != target && rank == target->rank) ? target : NULL;
+}
+
+/** Another one, new or known.  @return NULL: no memory, or it cannot be reached */
+ompi_osc_cached_helper_target_t *ompi_osc_cached_helper_find(ompi_osc_cached_helper_t *helper,
+                                                             int rank);
+
+/** Any target. */
+static inline ompi_osc_cached_helper_target_t *
+ompi_osc_cached_helper_target(ompi_osc_cached_helper_t *helper, int rank)
+{
+    ompi_osc_cached_helper_target_t *target = ompi_osc_cached_helper_last(helper, rank);
+
+    return OPAL_LIKELY(NULL != target) ? target : ompi_osc_cached_helper_find(helper, rank);
+}
 
 /**
  * Before an operation of the helper: is there an epoch for it, and the lock that belongs to it?
@@ -54,16 +75,39 @@ ompi_osc_cached_helper_target_t *ompi_osc_cached_helper_target(ompi_osc_cached_h
  */
 int ompi_osc_cached_helper_access(ompi_osc_cached_helper_t *helper, int rank,
                                   ompi_osc_cached_helper_target_t **target);
+/** The epoch of the inner component, which may have to begin. */
+int ompi_osc_cached_helper_inner_begin(ompi_osc_cached_helper_t *helper, int rank,
+                                       ompi_osc_cached_helper_target_t **target);
 /**
  * The same before an operation of the inner component.
  *
  * @param[out] target  NULL: the epoch is not a passive one
  */
-int ompi_osc_cached_helper_inner_access(ompi_osc_cached_helper_t *helper, int rank,
-                                        ompi_osc_cached_helper_target_t **target);
-/** And after it, in a passive epoch. */
-void ompi_osc_cached_helper_inner_issued(ompi_osc_cached_helper_t *helper,
-                                         ompi_osc_cached_helper_target_t *target, uint64_t bytes);
+static inline int ompi_osc_cached_helper_inner_access(ompi_osc_cached_helper_t *helper, int rank,
+                                                      ompi_osc_cached_helper_target_t **target)
+{
+    *target = ompi_osc_cached_helper_last(helper, rank);
+    /* in an epoch of MPI_Win_lock_all it began before */
+    return (!helper->threaded && helper->inner_all && NULL != *target
+            && ((*target)->held || !helper->all_locks))
+               ? OMPI_SUCCESS
+               : ompi_osc_cached_helper_inner_begin(helper, rank, target);
+}
+/** And after it, in a passive epoch: a flush of another thread that began before it does not
+ * complete it.  @param blocks  1: it is contiguous */
+static inline void ompi_osc_cached_helper_inner_issued(ompi_osc_cached_helper_t *helper,
+                                                       ompi_osc_cached_helper_target_t *target,
+                                                       uint64_t blocks, uint64_t bytes)
+{
+    ompi_osc_cached_targets_lock(helper);
+    target->issued = ++helper->sequence;
+    ++target->count;
+    target->bytes += bytes;
+    if (1 == blocks && OSC_CACHED_PRESENCE_UNKNOWN == target->presence.state) {
+        target->issued_at = ompi_osc_cached_now();
+    }
+    ompi_osc_cached_targets_unlock(helper);
+}
 
 /** Is there a choice for puts and gets? */
 static inline bool ompi_osc_cached_helper_has_choice(const ompi_osc_cached_helper_t *helper,
@@ -93,10 +137,17 @@ int ompi_osc_cached_target_let_go(ompi_osc_cached_helper_t *helper,
 int ompi_osc_cached_target_flush(ompi_osc_cached_helper_t *helper,
                                  ompi_osc_cached_helper_target_t *target, bool local);
 
-/** When a flush of the inner component begins, where that is of interest. */
-static inline uint64_t ompi_osc_cached_helper_flush_begins(const ompi_osc_cached_helper_t *helper)
+/** An operation was sent to the helper: a flush that began before does not complete it. */
+static inline void ompi_osc_cached_target_sent(ompi_osc_cached_helper_target_t *target)
 {
-    return helper->one_sided ? 0 : ompi_osc_cached_now();
+    atomic_fetch_add_explicit(&target->sent, 1, memory_order_release);
+}
+
+/** Has the helper something to flush? */
+static inline bool ompi_osc_cached_target_asked(const ompi_osc_cached_helper_target_t *target)
+{
+    return atomic_load_explicit(&target->sent, memory_order_acquire)
+           != atomic_load_explicit(&target->done, memory_order_relaxed);
 }
 
 /* Targets are locked: */
@@ -108,13 +159,32 @@ static inline bool ompi_osc_cached_target_is_pending(const ompi_osc_cached_helpe
     return target->flushed < target->issued && helper->flushed < target->issued;
 }
 
-/** A flush of the inner component has ended: did it wait for the target? */
+/** Is it of interest how long a flush of the inner component takes?  Operations of several blocks
+ * take long without waiting for anybody. */
+static inline bool ompi_osc_cached_target_is_watched(const ompi_osc_cached_helper_target_t *target)
+{
+    return OSC_CACHED_PRESENCE_DIRECT != target->presence.state
+           && 0 == target->route.units[OSC_CACHED_ROUTE_INNER];
+}
+
+/** A flush of the inner component has ended: did it wait for the target?
+ * @param begin  of it; 0: that is of no interest */
 void ompi_osc_cached_target_judge(ompi_osc_cached_helper_t *helper,
                                   ompi_osc_cached_helper_target_t *target, uint64_t begin);
-/** The same for all targets of which something was pending. */
+/** The same for all targets of which something was pending.  @param begin  always a time */
 void ompi_osc_cached_targets_judge(ompi_osc_cached_helper_t *helper, uint64_t begin);
 /** What was sent to a target is complete. */
-void ompi_osc_cached_target_end_batch(ompi_osc_cached_helper_target_t *target);
+static inline void ompi_osc_cached_target_end_batch(ompi_osc_cached_helper_target_t *target)
+{
+    if (0 == target->route.operations) {
+        return;
+    }
+    if (0 == target->began) {
+        osc_cached_route_passed(&target->route);
+    } else {
+        osc_cached_route_flushed(&target->route, ompi_osc_cached_now() - target->began);
+    }
+}
 
 /** All is complete, by a flush of all, whose time is nobody's own; targets are not locked. */
 void ompi_osc_cached_targets_forget(ompi_osc_cached_helper_t *helper);

@@ -126,6 +126,7 @@ void ompi_osc_cached_helper_attach(ompi_osc_cached_window_t *window, ompi_osc_ca
     helper = (NULL == window) ? NULL : calloc(1, sizeof(*helper));
     if (NULL != helper) {
         helper->win = window->win;
+        helper->window = window;
         helper->id.creator = ompi_osc_cached_helper_name(comm->c_local_group, 0);
         helper->id.number = (uint32_t) votes[OSC_CACHED_VOTE_NUMBER];
         helper->node = memory;

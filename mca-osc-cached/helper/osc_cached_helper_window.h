@@ -34,18 +34,20 @@ BEGIN_C_DECLS
 typedef struct {
     osc_cached_remote_t *remote;
     int rank;
-    int type;         /**< of the lock */
-    bool locked;      /**< by MPI_Win_lock */
-    bool held;        /**< we have its lock at the helper */
-    bool inner;       /**< locked in the inner component, too */
-    uint64_t issued;  /**< number of the last operation of the inner component */
-    uint64_t flushed; /**< those up to here are complete */
-    bool started;     /**< in the group of MPI_Win_start */
-    bool ours;        /**< our own memory, whose helper is ours, too */
+    int type;              /**< of the lock */
+    bool locked;           /**< by MPI_Win_lock */
+    bool held;             /**< we have its lock at the helper */
+    bool inner;            /**< locked in the inner component, too */
+    uint64_t issued;       /**< number of the last operation of the inner component */
+    uint64_t flushed;      /**< those up to here are complete */
+    _Atomic uint64_t sent; /**< operations that were sent to the helper */
+    _Atomic uint64_t done; /**< those up to here are complete */
+    bool started;          /**< in the group of MPI_Win_start */
+    bool ours;             /**< our own memory, whose helper is ours, too */
     const ompi_osc_cached_part_t *mapped; /**< its memory; NULL: that of another node */
     /** puts and gets of several blocks since the last flush, and before */
     osc_cached_route_t route;
-    uint64_t began; /**< nanoseconds: when the first of them was sent */
+    uint64_t began; /**< nanoseconds: when the first of them was sent; 0: they are not timed */
     /** puts and gets of one block, by the inner component */
     osc_cached_presence_t presence;
     uint64_t issued_at; /**< nanoseconds: the last of them, while that is of interest */
@@ -53,11 +55,20 @@ typedef struct {
     uint64_t bytes;     /**< of these */
     uint64_t lock_ns;   /**< nanoseconds that the fastest lock took: a round trip to the helper */
     uint32_t epochs;    /**< of MPI_Win_lock */
+    /** the last datatype of several blocks, not threaded; another one in its place, as large and as
+     * wide, is taken for it, which makes only the estimate of what it costs wrong */
+    struct {
+        const ompi_datatype_t *type;
+        size_t bytes;
+        ptrdiff_t end;
+        uint64_t blocks;
+    } shape;
 } ompi_osc_cached_helper_target_t;
 
 typedef struct ompi_osc_cached_helper_t {
     struct ompi_osc_cached_helper_t *next;
     ompi_win_t *win;
+    ompi_osc_cached_window_t *window; /**< of the cache, until MPI_Win_free */
     osc_cached_window_id_t id;
     const ompi_osc_cached_node_t *node; /**< with one helper per node; NULL: one per process */
     int rank;
@@ -78,8 +89,9 @@ typedef struct ompi_osc_cached_helper_t {
     uint64_t sequence; /**< operations of the inner component in passive epochs */
     uint64_t flushed;  /**< those up to here are complete */
 
-    osc_cached_map_t targets; /**< by rank */
-    opal_mutex_t lock;        /**< of targets, when threaded */
+    osc_cached_map_t targets;                        /**< by rank */
+    _Atomic(ompi_osc_cached_helper_target_t *) last; /**< the last one asked for */
+    opal_mutex_t lock;                               /**< of targets, when threaded */
     bool threaded;
     int opened;                   /**< memories that our helper serves */
     _Atomic unsigned long served; /**< operations of others on these */

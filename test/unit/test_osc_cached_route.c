@@ -31,6 +31,7 @@ static const network_t networks[] = {
 typedef struct {
     double time, inner, helper; /* nanoseconds: taken, and had all gone one way */
     uint64_t taken[OSC_CACHED_ROUTES];
+    uint64_t batches, timed;
 } result_t;
 
 static double cost(const network_t *network, osc_cached_way_t way, uint64_t blocks, uint64_t bytes)
@@ -38,6 +39,27 @@ static double cost(const network_t *network, osc_cached_way_t way, uint64_t bloc
     return OSC_CACHED_ROUTE_INNER == way
                ? (double) blocks * network->block + (double) bytes * network->inner_byte
                : network->request + (double) bytes * network->helper_byte;
+}
+
+/* The first operation of a batch: is it timed? */
+static bool begin(osc_cached_route_t *route, osc_cached_way_t way, uint64_t blocks, uint64_t bytes,
+                  result_t *result)
+{
+    bool timed = osc_cached_route_is_timed(route, way, blocks, bytes);
+
+    ++result->batches;
+    result->timed += timed;
+    return timed;
+}
+
+static void end(osc_cached_route_t *route, bool timed, double ns, result_t *result)
+{
+    if (timed) {
+        osc_cached_route_flushed(route, (uint64_t) ns);
+    } else {
+        osc_cached_route_passed(route);
+    }
+    result->time += ns;
 }
 
 /* Batches of 1 to most operations of so many blocks, with noise of 20 %; a flush more takes a
@@ -51,24 +73,27 @@ static void run(osc_cached_route_t *route, const network_t *network, uint64_t *r
     for (uint64_t i = 0; i < batches; i++) {
         uint32_t operations = 1 + random_below(random, most);
         double ns = 0, noise = 0.9 + random_below(random, 200) / 1000.0;
+        bool timed = false;
 
         for (uint32_t k = 0; k < operations; k++) {
             osc_cached_way_t way = osc_cached_route_choose(route, blocks, bytes, true);
-            bool flush = osc_cached_route_sent(route, way, blocks, bytes);
+            bool flush;
 
+            if (0 == route->operations) {
+                timed = begin(route, way, blocks, bytes, result);
+            }
+            flush = osc_cached_route_sent(route, way, blocks, bytes);
             ++result->taken[way];
             ns += noise * cost(network, way, blocks, bytes);
             result->inner += noise * cost(network, OSC_CACHED_ROUTE_INNER, blocks, bytes);
             result->helper += noise * cost(network, OSC_CACHED_ROUTE_HELPER, blocks, bytes);
             if (flush) {
                 ns += OSC_CACHED_ROUTE_INNER == way ? network->block : network->request;
-                osc_cached_route_flushed(route, (uint64_t) ns);
-                result->time += ns;
+                end(route, timed, ns, result);
                 ns = 0;
             }
         }
-        result->time += ns;
-        osc_cached_route_flushed(route, (uint64_t) ns);
+        end(route, timed, ns, result);
     }
 }
 
@@ -147,6 +172,35 @@ static void test_costs_change(void **state)
     assert_true(result.taken[OSC_CACHED_ROUTE_INNER] > result.taken[OSC_CACHED_ROUTE_HELPER]);
 }
 
+/* Short batches are timed now and then, long ones always; where the inner component is cheaper the
+ * way is back there soon after the helper was cheaper for some time. */
+static void test_times_few_short_batches(void **state)
+{
+    osc_cached_route_t route = {.total = 0};
+    uint64_t random = seed_get(9);
+    network_t slow = networks[2];
+    result_t result = {.time = 0};
+    (void) state;
+
+    run(&route, &networks[2], &random, 8000, 1, 16, 8, &result);
+    assert_true(result.timed < result.batches / 3);
+    assert_true(result.taken[OSC_CACHED_ROUTE_INNER] > 100 * result.taken[OSC_CACHED_ROUTE_HELPER]);
+    slow.block = 1000;
+    result = (result_t){.time = 0};
+    run(&route, &slow, &random, 1000, 1, 16, 8, &result);
+    assert_true(result.taken[OSC_CACHED_ROUTE_HELPER] > 10 * result.taken[OSC_CACHED_ROUTE_INNER]);
+    result = (result_t){.time = 0};
+    run(&route, &networks[2], &random, 100000, 1, 16, 8, &result);
+    result = (result_t){.time = 0};
+    run(&route, &networks[2], &random, 1000, 1, 16, 8, &result);
+    assert_true(result.taken[OSC_CACHED_ROUTE_INNER] > 100 * result.taken[OSC_CACHED_ROUTE_HELPER]);
+
+    result = (result_t){.time = 0};
+    route = (osc_cached_route_t){.total = 0};
+    run(&route, &networks[0], &random, 1000, 1, 16, 8, &result); /* over TCP */
+    assert_int_equal(result.batches, result.timed);
+}
+
 /* Nothing is learnt from a batch that was not timed. */
 static void test_forgets(void **state)
 {
@@ -168,6 +222,7 @@ int main(void)
         cmocka_unit_test(test_finds_the_cheaper_way),
         cmocka_unit_test(test_chooses_for_each_operation),
         cmocka_unit_test(test_costs_change),
+        cmocka_unit_test(test_times_few_short_batches),
         cmocka_unit_test(test_forgets),
     };
 

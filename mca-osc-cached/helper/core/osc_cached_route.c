@@ -25,6 +25,12 @@
  * target, or this process, may have been away. */
 #define WEIGHT 0.25
 #define OUTLIER 4
+/* Nanoseconds: the two readings of the clock, of 25 each, are 1 % of such a batch.  Who needs the
+ * target's process takes longer: nothing waits for anybody in a shorter one. */
+#define SHORT_NS 5000.0
+/* One of so many shorter ones is timed; and each of so many after one that took twice as long. */
+#define SAMPLE 4
+#define ALERT 16
 
 static double units_of(osc_cached_way_t way, uint64_t blocks, uint64_t bytes)
 {
@@ -114,10 +120,25 @@ static void measure(osc_cached_route_t *route, osc_cached_way_t way, double rate
         *known = rate; /* a way is not faster by chance */
         return;
     }
+    if (rate > 2 * *known) {
+        route->alert = ALERT;
+    }
     if (rate > OUTLIER * *known) {
         rate = OUTLIER * *known;
     }
     *known += WEIGHT * (rate - *known);
+}
+
+bool osc_cached_route_is_timed(osc_cached_route_t *route, osc_cached_way_t way, uint64_t blocks,
+                               uint64_t bytes)
+{
+    double expected = route->rate[way] * units_of(way, blocks, bytes);
+
+    if (route->tries || 0 == expected || SHORT_NS <= expected || 0 < route->alert) {
+        route->alert -= 0 < route->alert;
+        return true;
+    }
+    return 0 == ++route->batches % SAMPLE;
 }
 
 uint64_t osc_cached_route_estimate(const osc_cached_route_t *route, uint64_t operations,
@@ -141,6 +162,14 @@ void osc_cached_route_flushed(osc_cached_route_t *route, uint64_t ns)
             route->lost += excess;
         }
         measure(route, way, (double) ns / route->units[way]);
+    }
+    osc_cached_route_forget(route);
+}
+
+void osc_cached_route_passed(osc_cached_route_t *route)
+{
+    for (int way = 0; way < OSC_CACHED_ROUTES; ++way) {
+        route->total += route->rate[way] * route->units[way];
     }
     osc_cached_route_forget(route);
 }

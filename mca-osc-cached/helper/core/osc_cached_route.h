@@ -21,7 +21,9 @@
  *
  *     choose, sent        for each operation; flush when sent says so; or
  *     choose, sent_apart  for one whose completion is not seen
+ *     is_timed            for the first of a batch
  *     flushed             with the time since the first of them; or
+ *     passed              when it was not timed; or
  *     forget              when that was not only theirs
  */
 #ifndef OSC_CACHED_ROUTE_H
@@ -43,6 +45,8 @@ typedef struct osc_cached_route {
     double total;                   /**< nanoseconds of all batches */
     double lost;                    /**< of these, what trials took more than the other way */
     osc_cached_way_t last;          /**< way of the last operation that was no trial */
+    uint32_t batches;               /**< of those that are so short that few are timed */
+    uint32_t alert;                 /**< so many are timed in any case */
 
     /* the present batch */
     uint32_t operations;
@@ -69,12 +73,20 @@ bool osc_cached_route_sent(osc_cached_route_t *route, osc_cached_way_t way, uint
 void osc_cached_route_sent_apart(osc_cached_route_t *route, osc_cached_way_t way, uint64_t blocks,
                                  uint64_t bytes);
 
+/** Is the batch that begins with this operation to be timed?  Not each of those in which that would
+ * take a part of the time that is seen. */
+bool osc_cached_route_is_timed(osc_cached_route_t *route, osc_cached_way_t way, uint64_t blocks,
+                               uint64_t bytes);
+
 /** Nanoseconds that the helper takes for contiguous operations. */
 uint64_t osc_cached_route_estimate(const osc_cached_route_t *route, uint64_t operations,
                                    uint64_t bytes);
 
 /** All that was sent is complete, so many nanoseconds after its beginning. */
 void osc_cached_route_flushed(osc_cached_route_t *route, uint64_t ns);
+
+/** The same of a batch that was not timed: it took what such ones take. */
+void osc_cached_route_passed(osc_cached_route_t *route);
 
 /** The same, and nobody knows how long it took. */
 void osc_cached_route_forget(osc_cached_route_t *route);
