@@ -30,7 +30,7 @@ static long pages;
 static struct watched {
     const char *name;
     char *memory;
-    ompi_osc_cached_stores_t *stores;
+    ompi_osc_cached_watch_t *stores;
     pthread_t helper;
 } watched[KINDS] = {{.name = "private"}, {.name = "shared"}};
 

@@ -81,7 +81,7 @@ typedef struct {
     uint64_t state : 8;
 } page_t;
 
-struct ompi_osc_cached_stores {
+struct ompi_osc_cached_watch {
     ompi_osc_cached_stores_config_t config;
     pthread_mutex_t lock;
     int descriptor;
@@ -97,7 +97,7 @@ struct ompi_osc_cached_stores {
     page_t pages[];
 };
 
-static char *address(const ompi_osc_cached_stores_t *stores, size_t page)
+static char *address(const ompi_osc_cached_watch_t *stores, size_t page)
 {
     return stores->base + page * stores->page;
 }
@@ -109,7 +109,7 @@ static uint64_t pause_after(unsigned traps)
 }
 
 /* What the owner has waited for lately. */
-static void reckon(ompi_osc_cached_stores_t *stores, uint64_t now, uint64_t more)
+static void reckon(ompi_osc_cached_watch_t *stores, uint64_t now, uint64_t more)
 {
     uint64_t less = (now - stores->paid) / SHARE;
 
@@ -121,7 +121,7 @@ static void reckon(ompi_osc_cached_stores_t *stores, uint64_t now, uint64_t more
 /* Opening */
 
 /* Kernels refuse what they do not know. */
-static int choose_features(ompi_osc_cached_stores_t *stores, bool shared)
+static int choose_features(ompi_osc_cached_watch_t *stores, bool shared)
 {
     uint64_t features = OSC_CACHED_UFFD_WP | (shared ? OSC_CACHED_UFFD_WP_SHMEM : 0);
 
@@ -152,7 +152,7 @@ static ompi_osc_cached_stores_reason_t refusal(ompi_osc_cached_mapping_t mapping
 }
 
 /* Whether the kernel protects this memory, page by page. */
-static int watch(ompi_osc_cached_stores_t *stores)
+static int watch(ompi_osc_cached_watch_t *stores)
 {
     char *from = address(stores, stores->first);
     int error = ompi_osc_cached_uffd_watch(stores->descriptor, from,
@@ -164,7 +164,7 @@ static int watch(ompi_osc_cached_stores_t *stores)
     return error;
 }
 
-static ompi_osc_cached_stores_reason_t start(ompi_osc_cached_stores_t *stores)
+static ompi_osc_cached_stores_reason_t start(ompi_osc_cached_watch_t *stores)
 {
     const ompi_osc_cached_stores_config_t *config = &stores->config;
     ompi_osc_cached_mapping_t mapping;
@@ -195,13 +195,13 @@ static ompi_osc_cached_stores_reason_t start(ompi_osc_cached_stores_t *stores)
                    (EBUSY == error) ? OSC_CACHED_STORES_BUSY : OSC_CACHED_STORES_NO_KERNEL);
 }
 
-ompi_osc_cached_stores_t *ompi_osc_cached_stores_open(const ompi_osc_cached_stores_config_t *config,
-                                                      ompi_osc_cached_stores_reason_t *reason)
+ompi_osc_cached_watch_t *ompi_osc_cached_stores_open(const ompi_osc_cached_stores_config_t *config,
+                                                     ompi_osc_cached_stores_reason_t *reason)
 {
     size_t page = (size_t) sysconf(_SC_PAGESIZE);
     uintptr_t from = (uintptr_t) config->base, skew = from % page;
     size_t last = (skew + config->size) / page, first = (0 != skew);
-    ompi_osc_cached_stores_t *stores;
+    ompi_osc_cached_watch_t *stores;
 
     if (config->device || last <= first) {
         *reason = config->device ? OSC_CACHED_STORES_DEVICE : OSC_CACHED_STORES_NO_PAGE;
@@ -228,13 +228,13 @@ ompi_osc_cached_stores_t *ompi_osc_cached_stores_open(const ompi_osc_cached_stor
     return stores;
 }
 
-int ompi_osc_cached_stores_descriptor(const ompi_osc_cached_stores_t *stores)
+int ompi_osc_cached_stores_descriptor(const ompi_osc_cached_watch_t *stores)
 {
     return stores->descriptor;
 }
 
-void ompi_osc_cached_stores_pages(const ompi_osc_cached_stores_t *stores, uint64_t from,
-                                  uint64_t to, size_t *first, size_t *count)
+void ompi_osc_cached_stores_pages(const ompi_osc_cached_watch_t *stores, uint64_t from, uint64_t to,
+                                  size_t *first, size_t *count)
 {
     uint64_t skew = (uint64_t) ((char *) stores->config.base - stores->base);
 
@@ -245,7 +245,7 @@ void ompi_osc_cached_stores_pages(const ompi_osc_cached_stores_t *stores, uint64
 /* Protection */
 
 /* Where a part is not there any more, whoever waits for it must go on, too. */
-static void unprotect(ompi_osc_cached_stores_t *stores, size_t first, size_t count)
+static void unprotect(ompi_osc_cached_watch_t *stores, size_t first, size_t count)
 {
     if (0
         == ompi_osc_cached_uffd_protect(stores->descriptor, address(stores, first),
@@ -261,7 +261,7 @@ static void unprotect(ompi_osc_cached_stores_t *stores, size_t first, size_t cou
     }
 }
 
-static bool may_be_armed(const ompi_osc_cached_stores_t *stores, size_t first, size_t count,
+static bool may_be_armed(const ompi_osc_cached_watch_t *stores, size_t first, size_t count,
                          uint64_t now)
 {
     if (stores->tired || first < stores->first || stores->last < first + count) {
@@ -276,7 +276,7 @@ static bool may_be_armed(const ompi_osc_cached_stores_t *stores, size_t first, s
 }
 
 /* @return whether the kernel has done it */
-static bool protect(ompi_osc_cached_stores_t *stores, size_t first, size_t count)
+static bool protect(ompi_osc_cached_watch_t *stores, size_t first, size_t count)
 {
     char *from = address(stores, first);
     size_t bytes = count * stores->page;
@@ -285,7 +285,7 @@ static bool protect(ompi_osc_cached_stores_t *stores, size_t first, size_t count
            && 0 == ompi_osc_cached_uffd_protect(stores->descriptor, from, bytes, true);
 }
 
-bool ompi_osc_cached_stores_arm(ompi_osc_cached_stores_t *stores, size_t first, size_t count)
+bool ompi_osc_cached_stores_arm(ompi_osc_cached_watch_t *stores, size_t first, size_t count)
 {
     size_t missing = 0;
     uint64_t now;
@@ -319,7 +319,7 @@ bool ompi_osc_cached_stores_arm(ompi_osc_cached_stores_t *stores, size_t first, 
 }
 
 /* Nobody waits for this page any more. */
-static void end_waiting(ompi_osc_cached_stores_t *stores, page_t *page, uint64_t now)
+static void end_waiting(ompi_osc_cached_watch_t *stores, page_t *page, uint64_t now)
 {
     page->when = now / MICROSECOND + pause_after(page->traps);
     if (0 == --stores->waiting) {
@@ -327,7 +327,7 @@ static void end_waiting(ompi_osc_cached_stores_t *stores, page_t *page, uint64_t
     }
 }
 
-void ompi_osc_cached_stores_release(ompi_osc_cached_stores_t *stores, size_t first, size_t count)
+void ompi_osc_cached_stores_release(ompi_osc_cached_watch_t *stores, size_t first, size_t count)
 {
     size_t last = first + count, closed = 0;
     uint64_t now;
@@ -355,7 +355,7 @@ void ompi_osc_cached_stores_release(ompi_osc_cached_stores_t *stores, size_t fir
     (void) pthread_mutex_unlock(&stores->lock);
 }
 
-bool ompi_osc_cached_stores_pays(ompi_osc_cached_stores_t *stores)
+bool ompi_osc_cached_stores_pays(ompi_osc_cached_watch_t *stores)
 {
     bool pays;
 
@@ -369,7 +369,7 @@ bool ompi_osc_cached_stores_pays(ompi_osc_cached_stores_t *stores)
 /* Traps */
 
 /* @return whether this is the first store that waits for the page */
-static bool begin_waiting(ompi_osc_cached_stores_t *stores, size_t number)
+static bool begin_waiting(ompi_osc_cached_watch_t *stores, size_t number)
 {
     uint64_t now = stores->config.now(), shared;
     page_t *page = &stores->pages[number];
@@ -391,7 +391,7 @@ static bool begin_waiting(ompi_osc_cached_stores_t *stores, size_t number)
     return true;
 }
 
-void ompi_osc_cached_stores_handle(ompi_osc_cached_stores_t *stores)
+void ompi_osc_cached_stores_handle(ompi_osc_cached_watch_t *stores)
 {
     struct uffd_msg messages[16];
     ssize_t bytes = read(stores->descriptor, messages, sizeof(messages));
@@ -414,7 +414,7 @@ void ompi_osc_cached_stores_handle(ompi_osc_cached_stores_t *stores)
 }
 
 /* A child that has the descriptor, too, would keep what close() alone would end. */
-void ompi_osc_cached_stores_close(ompi_osc_cached_stores_t *stores)
+void ompi_osc_cached_stores_close(ompi_osc_cached_watch_t *stores)
 {
     if (NULL == stores) {
         return;
@@ -433,32 +433,32 @@ void ompi_osc_cached_stores_close(ompi_osc_cached_stores_t *stores)
 
 #else /* another system */
 
-ompi_osc_cached_stores_t *ompi_osc_cached_stores_open(const ompi_osc_cached_stores_config_t *config,
-                                                      ompi_osc_cached_stores_reason_t *reason)
+ompi_osc_cached_watch_t *ompi_osc_cached_stores_open(const ompi_osc_cached_stores_config_t *config,
+                                                     ompi_osc_cached_stores_reason_t *reason)
 {
     (void) config;
     *reason = OSC_CACHED_STORES_NO_KERNEL;
     return NULL;
 }
 
-void ompi_osc_cached_stores_close(ompi_osc_cached_stores_t *stores)
+void ompi_osc_cached_stores_close(ompi_osc_cached_watch_t *stores)
 {
     (void) stores;
 }
 
-int ompi_osc_cached_stores_descriptor(const ompi_osc_cached_stores_t *stores)
+int ompi_osc_cached_stores_descriptor(const ompi_osc_cached_watch_t *stores)
 {
     (void) stores;
     return -1;
 }
 
-void ompi_osc_cached_stores_handle(ompi_osc_cached_stores_t *stores)
+void ompi_osc_cached_stores_handle(ompi_osc_cached_watch_t *stores)
 {
     (void) stores;
 }
 
-void ompi_osc_cached_stores_pages(const ompi_osc_cached_stores_t *stores, uint64_t from,
-                                  uint64_t to, size_t *first, size_t *count)
+void ompi_osc_cached_stores_pages(const ompi_osc_cached_watch_t *stores, uint64_t from, uint64_t to,
+                                  size_t *first, size_t *count)
 {
     (void) stores;
     (void) from;
@@ -466,7 +466,7 @@ void ompi_osc_cached_stores_pages(const ompi_osc_cached_stores_t *stores, uint64
     *first = *count = 0;
 }
 
-bool ompi_osc_cached_stores_arm(ompi_osc_cached_stores_t *stores, size_t first, size_t count)
+bool ompi_osc_cached_stores_arm(ompi_osc_cached_watch_t *stores, size_t first, size_t count)
 {
     (void) stores;
     (void) first;
@@ -474,14 +474,14 @@ bool ompi_osc_cached_stores_arm(ompi_osc_cached_stores_t *stores, size_t first, 
     return false;
 }
 
-void ompi_osc_cached_stores_release(ompi_osc_cached_stores_t *stores, size_t first, size_t count)
+void ompi_osc_cached_stores_release(ompi_osc_cached_watch_t *stores, size_t first, size_t count)
 {
     (void) stores;
     (void) first;
     (void) count;
 }
 
-bool ompi_osc_cached_stores_pays(ompi_osc_cached_stores_t *stores)
+bool ompi_osc_cached_stores_pays(ompi_osc_cached_watch_t *stores)
 {
     (void) stores;
     return false;

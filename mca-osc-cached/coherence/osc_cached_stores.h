@@ -62,27 +62,27 @@ typedef struct {
     uint64_t (*now)(void); /**< nanoseconds */
 } ompi_osc_cached_stores_config_t;
 
-typedef struct ompi_osc_cached_stores ompi_osc_cached_stores_t;
+typedef struct ompi_osc_cached_watch ompi_osc_cached_watch_t;
 
 /** @return NULL: reason says why stores cannot be noticed */
-ompi_osc_cached_stores_t *ompi_osc_cached_stores_open(const ompi_osc_cached_stores_config_t *config,
-                                                      ompi_osc_cached_stores_reason_t *reason);
+ompi_osc_cached_watch_t *ompi_osc_cached_stores_open(const ompi_osc_cached_stores_config_t *config,
+                                                     ompi_osc_cached_stores_reason_t *reason);
 
 /** A sentence for people, without a full stop. */
 const char *ompi_osc_cached_stores_text(ompi_osc_cached_stores_reason_t reason);
 
 /** All stores continue.  Before the memory is unmapped; NULL is allowed. */
-void ompi_osc_cached_stores_close(ompi_osc_cached_stores_t *stores);
+void ompi_osc_cached_stores_close(ompi_osc_cached_watch_t *stores);
 
 /** To poll for POLLIN. */
-int ompi_osc_cached_stores_descriptor(const ompi_osc_cached_stores_t *stores);
+int ompi_osc_cached_stores_descriptor(const ompi_osc_cached_watch_t *stores);
 
 /** Calls trapped() for what has happened; does not wait. */
-void ompi_osc_cached_stores_handle(ompi_osc_cached_stores_t *stores);
+void ompi_osc_cached_stores_handle(ompi_osc_cached_watch_t *stores);
 
 /** The pages that have bytes [from, to) of the window. */
-void ompi_osc_cached_stores_pages(const ompi_osc_cached_stores_t *stores, uint64_t from,
-                                  uint64_t to, size_t *first, size_t *count);
+void ompi_osc_cached_stores_pages(const ompi_osc_cached_watch_t *stores, uint64_t from, uint64_t to,
+                                  size_t *first, size_t *count);
 
 /**
  * Protects pages, in one system call; those that are protected stay so.
@@ -90,15 +90,15 @@ void ompi_osc_cached_stores_pages(const ompi_osc_cached_stores_t *stores, uint64
  * @return false: nothing was changed, and nobody may have copies of these pages now: some is waited
  *         for, or is not the window's alone, or is stored to too often
  */
-bool ompi_osc_cached_stores_arm(ompi_osc_cached_stores_t *stores, size_t first, size_t count);
+bool ompi_osc_cached_stores_arm(ompi_osc_cached_watch_t *stores, size_t first, size_t count);
 
 /** Stores to these pages continue, and are not noticed until the pages are armed again. */
-void ompi_osc_cached_stores_release(ompi_osc_cached_stores_t *stores, size_t first, size_t count);
+void ompi_osc_cached_stores_release(ompi_osc_cached_watch_t *stores, size_t first, size_t count);
 
 /**
  * Whether sharing pays for the owner, whose stores wait at most for 2 % of its time.  If not,
  * nothing is armed, and the caller should take back all copies and release all pages.
  */
-bool ompi_osc_cached_stores_pays(ompi_osc_cached_stores_t *stores);
+bool ompi_osc_cached_stores_pays(ompi_osc_cached_watch_t *stores);
 
 #endif /* OSC_CACHED_STORES_H */

@@ -46,7 +46,7 @@ static uint64_t now(void)
 typedef struct {
     char *memory;
     size_t pages;
-    ompi_osc_cached_stores_t *stores;
+    ompi_osc_cached_watch_t *stores;
     pthread_t helper;
     int wake[2]; /* the helper ends when there is something to read */
     pthread_mutex_t lock;
@@ -573,7 +573,7 @@ static void test_refused(void **state)
     owner_t owner = {.pages = 4, .memory = map(4, MAP_PRIVATE | MAP_ANONYMOUS, -1)};
     ompi_osc_cached_stores_config_t config = config_of(&owner);
     ompi_osc_cached_stores_reason_t reason;
-    ompi_osc_cached_stores_t *first;
+    ompi_osc_cached_watch_t *first;
 
     (void) state;
     config.device = true;
@@ -604,7 +604,7 @@ static void test_refused_shared(void **state)
     owner_t owner = {.pages = 4, .memory = map(4, MAP_SHARED | MAP_ANONYMOUS, -1)};
     ompi_osc_cached_stores_config_t config = config_of(&owner);
     ompi_osc_cached_stores_reason_t reason;
-    ompi_osc_cached_stores_t *stores;
+    ompi_osc_cached_watch_t *stores;
 
     (void) state;
     assert_int_equal(OSC_CACHED_STORES_SHARED, refuse(&config));
@@ -734,7 +734,7 @@ static void test_owner_backs_off(void **state)
 /* Random stores, beside pages that are shared, checked and released at random */
 
 typedef struct {
-    ompi_osc_cached_stores_t *stores;
+    ompi_osc_cached_watch_t *stores;
     char *memory;
     _Atomic uint64_t shared[PAGES]; /* odd: others have copies; counts changes */
     _Atomic uint64_t copies[PAGES]; /* what these have */
@@ -880,7 +880,7 @@ int main(void)
     owner_t owner = {.pages = 1};
     ompi_osc_cached_stores_config_t config;
     ompi_osc_cached_stores_reason_t reason;
-    ompi_osc_cached_stores_t *stores;
+    ompi_osc_cached_watch_t *stores;
 
     page = (size_t) sysconf(_SC_PAGESIZE);
     owner.memory = map(1, MAP_SHARED | MAP_ANONYMOUS, -1);
