@@ -433,56 +433,55 @@ int ompi_osc_cached_complete(ompi_win_t *win)
  * flushed one by one before. */
 
 /* UCX 1.13 returns too early when both sides of shared memory fetch from windows made by
- * MPI_Win_create: targets with gets that will be read here.  Not with several threads, where the
- * list may change. */
-static int flush_fetching(ompi_osc_cached_window_t *window)
+ * MPI_Win_create: targets with gets that will be read here.  osc/rdma forgets targets that were
+ * locked one by one: all that are busy.  Caller holds the lock. */
+static bool is_flushed_before(const ompi_osc_cached_window_t *window,
+                              const ompi_osc_cached_peer_t *peer)
 {
-    int ret = OMPI_SUCCESS;
-
-    if (window->threaded || MPI_WIN_FLAVOR_CREATE != window->inner_flavor) {
-        return OMPI_SUCCESS;
+    switch (window->flush_first) {
+    case OSC_CACHED_FLUSH_FETCHING:
+        return 0 != peer->cache.head && MPI_WIN_FLAVOR_CREATE == window->inner_flavor;
+    case OSC_CACHED_FLUSH_LOCKED:
+        return OSC_CACHED_EPOCH_LOCK == window->epoch && peer->accessible;
+    default:
+        return false;
     }
-    for (ompi_osc_cached_peer_t *peer = window->busy; NULL != peer; peer = peer->next_busy) {
-        if (0 != peer->cache.head) {
-            ret = first_error(ret, window->inner.osc_flush(peer->rank, window->win));
-        }
-    }
-    return ret;
 }
 
-/* osc/rdma forgets targets that were locked one by one: all that are busy. */
-static int flush_locked(ompi_osc_cached_window_t *window)
+/* The next target that is busy, NULL: the first one.  With several threads the list of them may
+ * change meanwhile. */
+static ompi_osc_cached_peer_t *next_busy(ompi_osc_cached_window_t *window,
+                                         osc_cached_peers_place_t *place,
+                                         const ompi_osc_cached_peer_t *peer)
+{
+    ompi_osc_cached_peer_t *next;
+
+    if (!window->threaded) {
+        return (NULL == peer) ? window->busy : peer->next_busy;
+    }
+    do {
+        next = osc_cached_peers_next(&window->peers, place);
+    } while (NULL != next && !(next->state & OSC_CACHED_PEER_BUSY));
+    return next;
+}
+
+static int flush_before_all(ompi_osc_cached_window_t *window)
 {
     osc_cached_peers_place_t place = {0};
-    ompi_osc_cached_peer_t *peer;
+    ompi_osc_cached_peer_t *peer = NULL;
     int ret = OMPI_SUCCESS;
 
-    if (OSC_CACHED_EPOCH_LOCK != window->epoch) {
-        return OMPI_SUCCESS;
-    }
     do {
         ompi_osc_cached_window_lock(window);
         do {
-            peer = osc_cached_peers_next(&window->peers, &place);
-        } while (NULL != peer && !(peer->accessible && (peer->state & OSC_CACHED_PEER_BUSY)));
+            peer = next_busy(window, &place, peer);
+        } while (NULL != peer && !is_flushed_before(window, peer));
         ompi_osc_cached_window_unlock(window);
         if (NULL != peer) {
             ret = first_error(ret, window->inner.osc_flush(peer->rank, window->win));
         }
     } while (NULL != peer);
     return ret;
-}
-
-static int flush_before_all(ompi_osc_cached_window_t *window)
-{
-    switch (window->flush_first) {
-    case OSC_CACHED_FLUSH_FETCHING:
-        return flush_fetching(window);
-    case OSC_CACHED_FLUSH_LOCKED:
-        return flush_locked(window);
-    default:
-        return OMPI_SUCCESS;
-    }
 }
 
 int ompi_osc_cached_lock(int lock_type, int target, int mpi_assert, ompi_win_t *win)
