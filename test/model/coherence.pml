@@ -19,6 +19,10 @@
  * Rules R1 to R11, O1 to O4: see the protocol.  BREAK=RULE drops a rule: the search
  * must then find an error.  PROBE=n: an error says that situation n happens at all, so that the model
  * proves something.
+ *
+ * TRACE: no search: the steps in trace.inc, which test/unit/osc_cached_coherence_trace.c has
+ * written, are taken one by one, and
+ * after each of them the state must be the code's.
  */
 
 #ifndef NODES
@@ -580,6 +584,9 @@ byte i, x, r;
 #define QUIET(n) (!WR(n).at && node[n].request[0].at == IDLE && node[n].request[FILLS - 1].at == IDLE \
                   && !node[n].get[0].waits && !node[n].get[GETS - 1].waits)
 
+#ifdef TRACE
+#include "trace.inc"
+#else
 init {
     do
     FOR_NODES
@@ -593,3 +600,4 @@ init {
     assert(QUIET(0) && QUIET(1) && QUIET(NODES - 1) && owner_at == 0 && executing == 0);
     assert(BREAK == EARLY_HOLD || dir[0].holds == 0 && dir[BLOCKS - 1].holds == 0)
 }
+#endif
