@@ -283,6 +283,27 @@ static osc_cached_config_t make_config(const ompi_win_t *win)
     return config;
 }
 
+/* Let the inner component make a window, with its memory or, where the helpers serve it alone, with
+ * none. */
+static int select_inner(ompi_osc_base_component_t *inner, const ompi_osc_cached_request_t *request,
+                        int *model, bool alone)
+{
+    void *nothing = NULL;
+
+    return inner->osc_select(request->win, alone ? &nothing : request->base,
+                             alone ? 0 : request->size, request->disp_unit, request->comm,
+                             request->info, request->flavor, model);
+}
+
+/* A window on a file that only helpers can serve has none, on no process. */
+static int give_up(ompi_win_t *win)
+{
+    ompi_osc_cached_storage_give_up(win);
+    (void) win->w_osc_module->osc_free(win);
+    win->w_osc_module = NULL;
+    return OMPI_ERROR;
+}
+
 static int component_select(ompi_win_t *win, void **base, size_t size,
                             ompi_osc_cached_disp_unit_t disp_unit, ompi_communicator_t *comm,
                             opal_info_t *info, int flavor, int *model)
@@ -293,7 +314,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     ompi_osc_base_component_t *inner;
     ompi_osc_cached_window_t *window;
     osc_cached_config_t config;
-    bool wraps, cached, traced;
+    bool wraps, cached, traced, alone = false;
     int64_t votes[OSC_CACHED_VOTES] = {0};
     struct ompi_osc_cached_node_t *memory = NULL;
     ompi_osc_cached_disp_unit_t unit = 0, *units = NULL;
@@ -321,12 +342,15 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     }
     /* osc/sm has nothing for a helper to do: its processes reach each other's memory */
     if (cached) {
-        ompi_osc_cached_helper_vote(comm, info, seen, votes);
+        ompi_osc_cached_helper_vote(win, comm, info, seen, votes);
         (void) ompi_osc_cached_window_units(comm, disp_unit, size, &unit, &units, &reach, votes);
-        memory = ompi_osc_cached_helper_allocate(comm, size, votes, base);
+        memory = ompi_osc_cached_helper_allocate(comm, size, votes, on_file, base);
     }
-    seen = (NULL == memory) ? seen : MPI_WIN_FLAVOR_CREATE;
-    ret = inner->osc_select(win, base, size, disp_unit, comm, info, seen, model);
+    seen = request.flavor = (NULL == memory) ? seen : MPI_WIN_FLAVOR_CREATE;
+    /* the epochs of osc/pt2pt are not known to helpers */
+    alone = on_file && cached && 0 != strcmp("pt2pt", inner->osc_version.mca_component_name)
+            && ompi_osc_cached_helper_serves_alone(comm, votes);
+    ret = select_inner(inner, &request, model, alone);
     if (on_file) {
         ompi_osc_cached_storage_attach(win, ret);
     }
@@ -344,11 +368,11 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     if (NULL == window) {
         /* rule A11: without memory the window works, just without us */
         if (cached) {
-            ompi_osc_cached_helper_attach(NULL, memory, *base, size, comm, votes);
+            (void) ompi_osc_cached_helper_attach(NULL, memory, *base, size, comm, votes, alone);
         }
         ompi_osc_cached_conceal(win, NULL);
         free(units);
-        return OMPI_SUCCESS;
+        return alone ? give_up(win) : OMPI_SUCCESS;
     }
     config = make_config(win);
     config.reach = reach;
@@ -358,8 +382,12 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     if (MPI_WIN_FLAVOR_CREATE != flavor && MPI_WIN_FLAVOR_DYNAMIC != flavor && 0 < size) {
         ompi_osc_cached_expose(win, *base, size); /* nobody had it before */
     }
-    if (cached) {
-        ompi_osc_cached_helper_attach(window, memory, *base, size, comm, votes);
+    if (cached && !ompi_osc_cached_helper_attach(window, memory, *base, size, comm, votes, alone)
+        && alone) {
+        ompi_osc_cached_conceal(win, NULL);
+        ompi_osc_cached_window_unlink(window);
+        ompi_osc_cached_window_destroy(window);
+        return give_up(win);
     }
     ompi_osc_cached_forward_install(window);
     if (MPI_WIN_FLAVOR_SHARED == flavor) {

@@ -74,6 +74,13 @@ static const mca_base_var_enum_value_t storage_syncs[] = {
     {.value = 0, .string = NULL},
 };
 
+static const mca_base_var_enum_value_t storage_routes[] = {
+    {.value = OSC_CACHED_FILE_ROUTE_AUTO, .string = "auto"},
+    {.value = OSC_CACHED_FILE_ROUTE_INNER, .string = "inner"},
+    {.value = OSC_CACHED_FILE_ROUTE_HELPER, .string = "helper"},
+    {.value = 0, .string = NULL},
+};
+
 static const mca_base_var_enum_value_t helper_places[] = {
     {.value = OSC_CACHED_PER_PROCESS, .string = "process"},
     {.value = OSC_CACHED_PER_NODE, .string = "node"},
@@ -174,7 +181,7 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
 {
     mca_base_var_enum_t *mode_enum = NULL, *scheme_enum = NULL, *passive_enum = NULL,
                         *helper_enum = NULL, *transfers_enum = NULL, *sync_enum = NULL,
-                        *per_enum = NULL;
+                        *per_enum = NULL, *route_enum = NULL;
     const char *refused = NULL, *misspelt;
     int ret;
 
@@ -194,6 +201,8 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
         || OPAL_SUCCESS
                != mca_base_var_enum_create("osc_cached_storage_sync", storage_syncs, &sync_enum)
         || OPAL_SUCCESS
+               != mca_base_var_enum_create("osc_cached_storage_route", storage_routes, &route_enum)
+        || OPAL_SUCCESS
                != mca_base_var_enum_create("osc_cached_helper_per", helper_places, &per_enum)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -207,6 +216,7 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
 #define TYPE_TRANSFERS MCA_BASE_VAR_TYPE_INT
 #define TYPE_SYNC MCA_BASE_VAR_TYPE_INT
 #define TYPE_PER MCA_BASE_VAR_TYPE_INT
+#define TYPE_FILE_ROUTE MCA_BASE_VAR_TYPE_INT
 #define ENUM_STRING NULL
 #define ENUM_BOOL NULL
 #define ENUM_MODE mode_enum
@@ -216,6 +226,7 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
 #define ENUM_TRANSFERS transfers_enum
 #define ENUM_SYNC sync_enum
 #define ENUM_PER per_enum
+#define ENUM_FILE_ROUTE route_enum
 #define OSC_CACHED_PARAM(name, kind, def, level, scope, help)                                     \
     ompi_osc_cached_params.name = def;                                                            \
     ret = mca_base_component_var_register(component, #name, help, TYPE_##kind, ENUM_##kind, 0, 0, \
@@ -237,6 +248,7 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
     OBJ_RELEASE(transfers_enum);
     OBJ_RELEASE(sync_enum);
     OBJ_RELEASE(per_enum);
+    OBJ_RELEASE(route_enum);
 
     if (NULL != refused) {
         /* Open MPI has named the value and the allowed ones; say what follows from it */

@@ -62,6 +62,13 @@ typedef enum {
     OSC_CACHED_SYNC_FREE,
 } ompi_osc_cached_storage_sync_t;
 
+/** Who serves puts and gets of a window on a file. */
+typedef enum {
+    OSC_CACHED_FILE_ROUTE_AUTO,
+    OSC_CACHED_FILE_ROUTE_INNER,
+    OSC_CACHED_FILE_ROUTE_HELPER,
+} ompi_osc_cached_storage_route_t;
+
 /** Values of the MCA variables of osc_cached_params.def. */
 typedef struct {
 #define OSC_CACHED_FIELD_STRING char *
@@ -73,6 +80,7 @@ typedef struct {
 #define OSC_CACHED_FIELD_TRANSFERS int
 #define OSC_CACHED_FIELD_SYNC int
 #define OSC_CACHED_FIELD_PER int
+#define OSC_CACHED_FIELD_FILE_ROUTE int
 #define OSC_CACHED_PARAM(name, kind, def, level, scope, help) OSC_CACHED_FIELD_##kind name;
 #define OSC_CACHED_NUMBER(name, unit, def, least, most, level, scope, help) char *name;
 #include "osc_cached_params.def"

@@ -31,6 +31,9 @@ static int rget_completed(ompi_request_t *request)
     ompi_osc_cached_window_t *window = rget->window;
 
     if (NULL != window) {
+        if (MPI_SUCCESS != request->req_status.MPI_ERROR) { /* it has brought nothing */
+            osc_cached_cache_invalidate_target(&rget->peer->cache);
+        }
         osc_cached_cache_complete_one(&window->cache, &rget->peer->cache, rget->record,
                                       rget->sequence);
         if (NULL == rget->prev) {

@@ -317,6 +317,12 @@ int ompi_osc_cached_window_each(int (*visit)(ompi_osc_cached_window_t *window))
     return ret;
 }
 
+/* What the threads of this process did for others; NULL: there are none. */
+static unsigned long others_count(const _Atomic unsigned long *counter)
+{
+    return (NULL == counter) ? 0 : atomic_load_explicit(counter, memory_order_relaxed);
+}
+
 /* A counter, or what can be told from others; caller holds the lock of the window. */
 static unsigned long read_stat(const ompi_osc_cached_window_t *window, int stat)
 {
@@ -346,9 +352,13 @@ static unsigned long read_stat(const ompi_osc_cached_window_t *window, int stat)
         }
         return value;
     case OSC_CACHED_STAT_helper_served:
-        return (NULL == window->served)
-                   ? 0
-                   : atomic_load_explicit(window->served, memory_order_relaxed);
+        return others_count(window->served);
+    case OSC_CACHED_STAT_file_reads:
+        return others_count(window->file_reads);
+    case OSC_CACHED_STAT_file_bytes_read:
+        return others_count(window->file_bytes_read);
+    case OSC_CACHED_STAT_file_read_waits:
+        return others_count(window->file_read_waits);
     case OSC_CACHED_STAT_evictions:
         return cache->evictions;
     case OSC_CACHED_STAT_resizes:

@@ -200,8 +200,9 @@ typedef struct ompi_osc_cached_window_t {
     struct ompi_osc_cached_helper_t *helper;   /**< see helper/; NULL: it has none */
     struct ompi_osc_cached_node_t *memory; /**< see helper/; NULL: it is the inner component's */
     const _Atomic unsigned long *served;   /**< operations that our helper did for others */
-    int number;                            /**< of the window in the trace */
-    int inner_flavor;                      /**< what the inner component was asked for */
+    const _Atomic unsigned long *file_reads, *file_bytes_read, *file_read_waits; /**< for these */
+    int number;       /**< of the window in the trace */
+    int inner_flavor; /**< what the inner component was asked for */
     /** the inner module's functions as the inner component left them */
     ompi_osc_base_module_t inner;
     /** name of the inner component, for the summary */
@@ -236,7 +237,7 @@ extern __opal_attribute_visibility__("hidden")
 ompi_osc_cached_window_t *ompi_osc_cached_window_create(ompi_win_t *win, const char *inner_name,
                                                         bool traced, bool inspected);
 /** Numbers of a process on which the helper of a new window depends (helper/). */
-enum { OSC_CACHED_VOTES = 5 };
+enum { OSC_CACHED_VOTES = 6 };
 
 /**
  * What the processes of a window agree on when it is made: its displacement units, how many bytes

@@ -50,6 +50,7 @@ table_parameters()
         TRANSFERS) values=$(names transfers) ;;
         SYNC) values=$(names storage_syncs) ;;
         PER) values=$(names helper_places) ;;
+        FILE_ROUTE) values=$(names storage_routes) ;;
         *) fail "$name is of a kind that this script does not know: $kind" ;;
         esac
         case $standard in

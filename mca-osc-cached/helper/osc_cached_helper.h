@@ -28,19 +28,27 @@ int ompi_osc_cached_helper_register(const mca_base_component_t *component);
  *
  * @param[out] votes  of which ompi_osc_cached_window_units finds the least
  */
-void ompi_osc_cached_helper_vote(ompi_communicator_t *comm, opal_info_t *info, int flavor,
-                                 int64_t votes[OSC_CACHED_VOTES]);
+void ompi_osc_cached_helper_vote(const ompi_win_t *win, ompi_communicator_t *comm,
+                                 opal_info_t *info, int flavor, int64_t votes[OSC_CACHED_VOTES]);
+
+/**
+ * Are the helpers to do all operations of a window on a file, because the inner component cannot
+ * have its memory?  Starts them.  Collective, unless the votes are against it.
+ */
+bool ompi_osc_cached_helper_serves_alone(ompi_communicator_t *comm,
+                                         int64_t votes[OSC_CACHED_VOTES]);
 
 /**
  * Allocate the memory of a window that has one helper per node.  Collective, unless the votes are
  * against it.
  *
+ * @param on_file    it has memory, which is a file
  * @param[out] base  of it
  * @return NULL: it is the inner component's, on all processes
  */
 struct ompi_osc_cached_node_t *
 ompi_osc_cached_helper_allocate(ompi_communicator_t *comm, size_t size,
-                                const int64_t votes[OSC_CACHED_VOTES], void **base);
+                                const int64_t votes[OSC_CACHED_VOTES], bool on_file, void **base);
 /** The window is free.  @param memory  NULL: there is none */
 void ompi_osc_cached_helper_release(struct ompi_osc_cached_node_t *memory);
 
@@ -52,11 +60,13 @@ void ompi_osc_cached_helper_release(struct ompi_osc_cached_node_t *memory);
  * @param memory  from ompi_osc_cached_helper_allocate
  * @param base    the memory of the window
  * @param votes   the least of all
+ * @param alone   from ompi_osc_cached_helper_serves_alone
+ * @return whether the window has one; all processes have the same answer
  */
-void ompi_osc_cached_helper_attach(ompi_osc_cached_window_t *window,
+bool ompi_osc_cached_helper_attach(ompi_osc_cached_window_t *window,
                                    struct ompi_osc_cached_node_t *memory, void *base, size_t size,
-                                   ompi_communicator_t *comm,
-                                   const int64_t votes[OSC_CACHED_VOTES]);
+                                   ompi_communicator_t *comm, const int64_t votes[OSC_CACHED_VOTES],
+                                   bool alone);
 
 /* Notes: messages from helper to helper, for rooms whose windows have one */
 

@@ -27,6 +27,7 @@
 #include "osc_cached_type.h"
 #include "core/osc_cached_execute.h"
 #include "osc_cached_helper_epoch.h"
+#include "osc_cached_helper_reader.h"
 #include "osc_cached_helper_shape.h"
 #include "osc_cached_helper_target.h"
 #include "osc_cached_helper_window.h"
@@ -266,8 +267,9 @@ static int copy_part(const ompi_osc_cached_part_t *mapped, const osc_cached_requ
 }
 
 /* The same on our own memory, or on memory that we map. */
-static int do_part(const operation_t *operation, osc_cached_request_t request,
-                   const ompi_osc_cached_piece_t *piece, uint64_t before, uint64_t total)
+static int do_part(const ompi_osc_cached_helper_t *helper, const operation_t *operation,
+                   osc_cached_request_t request, const ompi_osc_cached_piece_t *piece,
+                   uint64_t before, uint64_t total)
 {
     size_t element = osc_cached_element_bytes(request.element);
     uint32_t most = (uint32_t) (LOCAL_BYTES / element * element);
@@ -280,9 +282,10 @@ static int do_part(const operation_t *operation, osc_cached_request_t request,
 
         request.offset = done;
         request.length = (uint32_t) (total - done < most ? total - done : most);
-        ret = (NULL == operation->mapped)
-                  ? ompi_osc_cached_helper_local(&request, layout, data, to)
-                  : copy_part(operation->mapped, &request, layout, data, to);
+        ret = (NULL != operation->mapped) ? copy_part(operation->mapped, &request, layout, data, to)
+              : (NULL != helper->reader)  ? ompi_osc_cached_helper_error(
+                     ompi_osc_cached_reader_local(helper->reader, &request, layout, data, to))
+                                         : ompi_osc_cached_helper_local(&request, layout, data, to);
     }
     return ret;
 }
@@ -293,7 +296,7 @@ static int do_or_send(const ompi_osc_cached_helper_t *helper,
                       uint64_t before, uint64_t total)
 {
     return (target->ours || NULL != operation->mapped)
-               ? do_part(operation, request, piece, before, total)
+               ? do_part(helper, operation, request, piece, before, total)
                : send_part(target, operation, request, piece, before, total);
 }
 
@@ -476,11 +479,11 @@ put_shape:
         return ret;                                                    \
     }
 
-/* R-forms are for passive epochs; elsewhere the inner component has its error. */
+/* R-forms are for passive epochs; elsewhere the inner component has its error, if it can. */
 static bool is_passive(const ompi_osc_cached_helper_t *helper,
                        const ompi_osc_cached_helper_target_t *to)
 {
-    return NULL != to && (helper->all || to->locked);
+    return NULL != to && (helper->all || to->locked || helper->alone);
 }
 
 /* Of the datatype of a target. @return 0: no memory */
@@ -562,11 +565,11 @@ move_inside(ompi_osc_cached_helper_t *helper, bool puts, void *origin_addr,
     return ret;
 }
 
-/* Are there targets whose memory we map? */
-static bool can_copy(const ompi_osc_cached_helper_t *helper)
+/* The memory of a target, if we map it. */
+static const ompi_osc_cached_part_t *part_of(const ompi_osc_cached_helper_t *helper,
+                                             const ompi_osc_cached_helper_target_t *to)
 {
-    return NULL != helper->node
-           && OSC_CACHED_TRANSFERS_COST == ompi_osc_cached_params.helper_transfers;
+    return (helper->alone && to->rank == helper->rank) ? &helper->mine : to->mapped;
 }
 
 /* A put or a get, or its R-form, by the helper; with @p mapped a copy. */
@@ -600,14 +603,15 @@ move(osc_cached_wire_kind_t kind, void *origin_addr, ompi_osc_cached_count_t ori
     osc_cached_way_t way = OSC_CACHED_ROUTE_INNER;
     int ret = OMPI_SUCCESS;
 
-    if (can_copy(helper)) {
+    if (helper->looks) {
         ret = ompi_osc_cached_helper_access(helper, target, &to);
         if (OMPI_SUCCESS != ret) {
             return ret;
         }
-        if (NULL != to && NULL != to->mapped && (NULL == request || is_passive(helper, to))) {
-            return move_outside(helper, to, to->mapped, kind, &origin, &buffer, target_disp,
-                                request);
+        if (NULL != to && (helper->alone || NULL != to->mapped)
+            && (NULL == request || is_passive(helper, to))) {
+            return move_outside(helper, to, part_of(helper, to), kind, &origin, &buffer,
+                                target_disp, request);
         }
         to = NULL;
     }

@@ -21,6 +21,7 @@
 #include "core/osc_cached_move.h"
 #include "osc_cached_helper_place.h"
 #include "osc_cached_helper_process.h"
+#include "osc_cached_helper_reader.h"
 #include "osc_cached_helper_ucx.h"
 
 enum {
@@ -418,7 +419,7 @@ uint32_t ompi_osc_cached_helper_number(void)
 }
 
 int ompi_osc_cached_helper_open(osc_cached_window_id_t id, void *base, uint64_t size,
-                                _Atomic unsigned long *served)
+                                _Atomic unsigned long *served, ompi_osc_cached_reader_t *reader)
 {
     int ret;
 
@@ -426,6 +427,9 @@ int ompi_osc_cached_helper_open(osc_cached_window_id_t id, void *base, uint64_t 
     ret = osc_cached_server_open(helper.server, id, base, size);
     if (OSC_CACHED_OK == ret) {
         osc_cached_server_count(helper.server, id, served);
+        if (NULL != reader) {
+            osc_cached_server_use_store(helper.server, id, ompi_osc_cached_reader_store, reader);
+        }
     }
     osc_cached_ucx_unlock(helper.ucx, false);
     return (OSC_CACHED_OK == ret) ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
@@ -435,6 +439,13 @@ void ompi_osc_cached_helper_close(osc_cached_window_id_t id)
 {
     osc_cached_ucx_lock(helper.ucx);
     osc_cached_server_close(helper.server, id);
+    osc_cached_ucx_unlock(helper.ucx, true);
+}
+
+void ompi_osc_cached_helper_stored(void *cookie, bool good)
+{
+    osc_cached_ucx_lock(helper.ucx);
+    osc_cached_server_stored(helper.server, cookie, good);
     osc_cached_ucx_unlock(helper.ucx, true);
 }
 
@@ -495,6 +506,8 @@ int ompi_osc_cached_helper_error(osc_cached_refused_t why)
         return MPI_ERR_RMA_SYNC;
     case OSC_CACHED_REFUSED_WINDOW:
         return MPI_ERR_WIN;
+    case OSC_CACHED_REFUSED_IO:
+        return MPI_ERR_IO;
     default:
         return OMPI_ERR_OUT_OF_RESOURCE;
     }

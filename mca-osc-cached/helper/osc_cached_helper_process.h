@@ -25,6 +25,8 @@
 
 BEGIN_C_DECLS
 
+struct ompi_osc_cached_reader_t;
+
 /**
  * Start it, if it does not run yet.
  *
@@ -62,10 +64,14 @@ uint32_t ompi_osc_cached_helper_number(void);
  * Serve a window from now on.
  *
  * @param served  counts what is done on it
+ * @param reader  does it, where the window is on a file; else NULL
  */
 int ompi_osc_cached_helper_open(osc_cached_window_id_t id, void *base, uint64_t size,
-                                _Atomic unsigned long *served);
+                                _Atomic unsigned long *served,
+                                struct ompi_osc_cached_reader_t *reader);
 void ompi_osc_cached_helper_close(osc_cached_window_id_t id);
+/** What a reader calls. */
+void ompi_osc_cached_helper_stored(void *cookie, bool good);
 
 /* As an origin.  These functions wait, and let everything progress meanwhile. */
 

@@ -27,6 +27,7 @@
 #include "osc_cached_helper_place.h"
 #include "osc_cached_helper_process.h"
 #include "osc_cached_helper_vote.h"
+#include "storage/osc_cached_storage.h"
 
 /* Another process cannot be reached: no more helpers, and no more messages of UCX. */
 static _Atomic bool is_cut_off = false;
@@ -107,8 +108,22 @@ static int farther(ompi_communicator_t *comm)
     return (rank + i) % size;
 }
 
-void ompi_osc_cached_helper_vote(ompi_communicator_t *comm, opal_info_t *info, int flavor,
-                                 int64_t votes[OSC_CACHED_VOTES])
+/* May the inner component have the memory of this window? */
+static bool is_for_inner(const ompi_win_t *win)
+{
+    ompi_osc_cached_mapped_file_t file;
+
+    if (!ompi_osc_cached_storage_find(win, &file)) {
+        return true;
+    }
+    /* pages of a file cannot be pinned */
+    return (OSC_CACHED_FILE_ROUTE_AUTO == ompi_osc_cached_params.storage_route)
+               ? file.in_memory || !ompi_osc_cached_helper_has_rdma()
+               : OSC_CACHED_FILE_ROUTE_INNER == ompi_osc_cached_params.storage_route;
+}
+
+void ompi_osc_cached_helper_vote(const ompi_win_t *win, ompi_communicator_t *comm,
+                                 opal_info_t *info, int flavor, int64_t votes[OSC_CACHED_VOTES])
 {
     int rank = ompi_comm_rank(comm);
 
@@ -122,17 +137,20 @@ void ompi_osc_cached_helper_vote(ompi_communicator_t *comm, opal_info_t *info, i
                                      || rank == farther(comm) || ompi_osc_cached_helper_has_rdma();
     votes[OSC_CACHED_VOTE_NUMBER] =
         (0 == rank) ? (int64_t) ompi_osc_cached_helper_number() : INT64_MAX;
+    votes[OSC_CACHED_VOTE_INNER] = is_for_inner(win);
 }
 
 static bool is_agreed(const int64_t votes[OSC_CACHED_VOTES])
 {
-    return (0 == votes[OSC_CACHED_VOTE_USELESS] ? OSC_CACHED_HELPER_AUTO : OSC_CACHED_HELPER_ON)
+    return (0 == votes[OSC_CACHED_VOTE_USELESS] || 0 == votes[OSC_CACHED_VOTE_INNER]
+                ? OSC_CACHED_HELPER_AUTO
+                : OSC_CACHED_HELPER_ON)
            <= votes[OSC_CACHED_VOTE_WISH];
 }
 
 ompi_osc_cached_node_t *ompi_osc_cached_helper_allocate(ompi_communicator_t *comm, size_t size,
                                                         const int64_t votes[OSC_CACHED_VOTES],
-                                                        void **base)
+                                                        bool on_file, void **base)
 {
     ompi_osc_cached_node_t *node = NULL;
     const char *why = NULL;
@@ -143,7 +161,8 @@ ompi_osc_cached_node_t *ompi_osc_cached_helper_allocate(ompi_communicator_t *com
             *base = node->mine.base;
         }
     } else if (is_agreed(votes) && OSC_CACHED_PER_NODE == ompi_osc_cached_params.helper_per) {
-        why = "Its memory was not allocated by MPI_Win_allocate.";
+        why = on_file ? "Its memory is a file, which only its own process maps."
+                      : "Its memory was not allocated by MPI_Win_allocate.";
     }
     if (NULL != why) {
         opal_show_help("help-mpi-osc-cached.txt", "helper-per", true, why,
@@ -314,4 +333,19 @@ bool ompi_osc_cached_helper_reaches_others(ompi_communicator_t *comm,
                         == ompi_osc_cached_helper_reach(ompi_osc_cached_helper_name(
                             comm->c_local_group, ompi_osc_cached_node_helper(node, peer)));
     return !is_cut_off;
+}
+
+bool ompi_osc_cached_helper_serves_alone(ompi_communicator_t *comm, int64_t votes[OSC_CACHED_VOTES])
+{
+    bool learnt;
+    int good;
+
+    if (0 != votes[OSC_CACHED_VOTE_INNER] || !is_agreed(votes)) {
+        return false;
+    }
+    good = ompi_osc_cached_helper_start_all(comm, NULL, votes, &learnt) && learnt
+           && ompi_osc_cached_helper_reaches_others(comm, NULL);
+    votes[OSC_CACHED_VOTE_RUNS] =
+        OMPI_SUCCESS == ompi_osc_cached_helper_agree(comm, &good, 1, MPI_MIN) && good;
+    return 0 != votes[OSC_CACHED_VOTE_RUNS];
 }

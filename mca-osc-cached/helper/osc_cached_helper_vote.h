@@ -22,6 +22,7 @@ enum {
     OSC_CACHED_VOTE_USELESS,
     OSC_CACHED_VOTE_NUMBER, /**< of the window, given by the first process */
     OSC_CACHED_VOTE_NODE,   /**< one helper per node */
+    OSC_CACHED_VOTE_INNER,  /**< the inner component can have the memory */
 };
 
 /** A reduction of all processes. */

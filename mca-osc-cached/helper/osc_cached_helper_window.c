@@ -16,10 +16,12 @@
 #include "osc_cached_params.h"
 #include "osc_cached_helper.h"
 #include "osc_cached_helper_epoch.h"
+#include "osc_cached_helper_reader.h"
 #include "osc_cached_helper_shape.h"
 #include "osc_cached_helper_target.h"
 #include "osc_cached_helper_vote.h"
 #include "osc_cached_helper_window.h"
+#include "storage/osc_cached_storage.h"
 
 /* All of this process, for MPI_Win_free: by then the cache has forgotten the window. */
 static ompi_osc_cached_helper_t *helpers = NULL;
@@ -30,6 +32,7 @@ static void destroy(ompi_osc_cached_helper_t *helper)
     ompi_osc_cached_helper_target_t *target;
     uint32_t place = 0;
 
+    ompi_osc_cached_reader_destroy(helper->reader);
     while (NULL != (target = ompi_osc_cached_targets_next(helper, &place))) {
         free(target);
     }
@@ -39,21 +42,19 @@ static void destroy(ompi_osc_cached_helper_t *helper)
 }
 
 /* What our helper serves: our own memory, that of all processes of the node, or none. */
-static bool open_all(ompi_osc_cached_helper_t *helper, void *base, size_t size)
+static bool open_all(ompi_osc_cached_helper_t *helper)
 {
     const ompi_osc_cached_node_t *node = helper->node;
     int last = (NULL == node) ? 1 : (helper->rank == node->helpers[helper->rank]) ? node->parts : 0;
     bool good = true;
 
     for (helper->opened = 0; helper->opened < last && good; helper->opened += good) {
-        ompi_osc_cached_part_t part = {.rank = helper->rank, .base = base, .size = size};
+        ompi_osc_cached_part_t part = (NULL == node) ? helper->mine : node->part[helper->opened];
 
-        if (NULL != node) {
-            part = node->part[helper->opened];
-        }
-        good = OMPI_SUCCESS
-               == ompi_osc_cached_helper_open(ompi_osc_cached_helper_id(helper, part.rank),
-                                              part.base, part.size, &helper->served);
+        good =
+            OMPI_SUCCESS
+            == ompi_osc_cached_helper_open(ompi_osc_cached_helper_id(helper, part.rank), part.base,
+                                           part.size, &helper->served, helper->reader);
     }
     return good;
 }
@@ -112,16 +113,32 @@ static void install(ompi_osc_cached_helper_t *helper)
     helper->win->w_osc_module->osc_free = helper_free;
 }
 
-void ompi_osc_cached_helper_attach(ompi_osc_cached_window_t *window, ompi_osc_cached_node_t *memory,
+/* What a new window's helper needs of this process. */
+static bool prepare(ompi_osc_cached_helper_t *helper, const ompi_osc_cached_window_t *window,
+                    ompi_communicator_t *comm)
+{
+    ompi_osc_cached_mapped_file_t file;
+
+    if (ompi_osc_cached_storage_find(window->win, &file)) {
+        helper->reader = ompi_osc_cached_reader_create(&file, ompi_osc_cached_helper_stored);
+        if (NULL == helper->reader) {
+            return false;
+        }
+    }
+    return ompi_osc_cached_helper_reaches_others(comm, helper->node)
+           && (0 != window->disp_unit || NULL != window->disp_units) && open_all(helper);
+}
+
+bool ompi_osc_cached_helper_attach(ompi_osc_cached_window_t *window, ompi_osc_cached_node_t *memory,
                                    void *base, size_t size, ompi_communicator_t *comm,
-                                   const int64_t votes[OSC_CACHED_VOTES])
+                                   const int64_t votes[OSC_CACHED_VOTES], bool alone)
 {
     ompi_osc_cached_helper_t *helper;
     bool learnt;
     int good = 0;
 
     if (!ompi_osc_cached_helper_start_all(comm, memory, votes, &learnt)) {
-        return;
+        return false;
     }
     helper = (NULL == window) ? NULL : calloc(1, sizeof(*helper));
     if (NULL != helper) {
@@ -131,14 +148,18 @@ void ompi_osc_cached_helper_attach(ompi_osc_cached_window_t *window, ompi_osc_ca
         helper->id.number = (uint32_t) votes[OSC_CACHED_VOTE_NUMBER];
         helper->node = memory;
         helper->rank = ompi_comm_rank(comm);
+        helper->mine = (ompi_osc_cached_part_t){.rank = helper->rank, .base = base, .size = size};
+        helper->alone = alone;
+        helper->looks =
+            alone
+            || (NULL != memory
+                && OSC_CACHED_TRANSFERS_COST == ompi_osc_cached_params.helper_transfers);
         helper->starts_early = 0 == strcmp("pt2pt", window->inner_name);
         helper->threaded = window->threaded;
         helper->one_sided = ompi_osc_cached_helper_has_rdma();
         OBJ_CONSTRUCT(&helper->lock, opal_mutex_t);
         osc_cached_map_init(&helper->targets, &osc_cached_alloc_default);
-        good = learnt && ompi_osc_cached_helper_reaches_others(comm, memory)
-               && (0 != window->disp_unit || NULL != window->disp_units)
-               && open_all(helper, base, size);
+        good = learnt && prepare(helper, window, comm);
     }
     /* and from here on others may send */
     if (OMPI_SUCCESS != ompi_osc_cached_helper_agree(comm, &good, 1, MPI_MIN) || !good) {
@@ -146,7 +167,7 @@ void ompi_osc_cached_helper_attach(ompi_osc_cached_window_t *window, ompi_osc_ca
             close_all(helper);
             destroy(helper);
         }
-        return;
+        return false;
     }
     opal_mutex_lock(&lock);
     helper->next = helpers;
@@ -155,6 +176,15 @@ void ompi_osc_cached_helper_attach(ompi_osc_cached_window_t *window, ompi_osc_ca
     install(helper);
     window->helper = helper;
     window->served = &helper->served;
+    if (NULL != helper->reader) {
+        const ompi_osc_cached_reader_counts_t *counts =
+            ompi_osc_cached_reader_counts(helper->reader);
+
+        window->file_reads = &counts->reads;
+        window->file_bytes_read = &counts->bytes;
+        window->file_read_waits = &counts->waits;
+    }
+    return true;
 }
 
 osc_cached_window_id_t ompi_osc_cached_helper_names(const ompi_osc_cached_window_t *window)

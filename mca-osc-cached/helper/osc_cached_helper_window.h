@@ -71,6 +71,13 @@ typedef struct ompi_osc_cached_helper_t {
     ompi_osc_cached_window_t *window; /**< of the cache, until MPI_Win_free */
     osc_cached_window_id_t id;
     const ompi_osc_cached_node_t *node; /**< with one helper per node; NULL: one per process */
+    /** of a window on a file, for our helper; NULL: it is in memory */
+    struct ompi_osc_cached_reader_t *reader;
+    /** the inner component does not have the memory: all operations are the helpers' */
+    bool alone;
+    /** puts and gets look at their target before a way is chosen: it may be mapped, or alone */
+    bool looks;
+    ompi_osc_cached_part_t mine;
     int rank;
     /** the functions of the inner component */
     ompi_osc_base_module_t inner;

@@ -32,8 +32,24 @@ bool ompi_osc_cached_storage_is_wanted(opal_info_t *info, int flavor);
 int ompi_osc_cached_storage_open(ompi_win_t *win, void **base, size_t size,
                                  ompi_communicator_t *comm, opal_info_t *info);
 
+/** Helpers cannot serve the window, and nobody else can: tell the user, before it is freed. */
+void ompi_osc_cached_storage_give_up(const ompi_win_t *win);
+
 /** The inner component has made the window, or has failed to (result): then all is undone. */
 void ompi_osc_cached_storage_attach(ompi_win_t *win, int result);
+
+/** Where the bytes of a window on a file are. */
+typedef struct {
+    int descriptor;
+    char *base;          /**< all are mapped here, */
+    uint64_t size;       /**< so many, */
+    uint64_t start, end; /**< of which these are in the file, */
+    uint64_t offset;     /**< from this byte of it on; the others are memory */
+    bool in_memory;      /**< the file system is: its pages are as good as any other memory */
+} ompi_osc_cached_mapped_file_t;
+
+/** @return false: the window is on no file, or nothing of it is there */
+bool ompi_osc_cached_storage_find(const ompi_win_t *win, ompi_osc_cached_mapped_file_t *stored);
 
 /** What MPI_Win_sync does for the file; nothing for other windows. */
 int ompi_osc_cached_storage_sync(const ompi_win_t *win);

@@ -70,6 +70,33 @@ static int allocate(int descriptor, uint64_t from, uint64_t length)
     return error;
 }
 
+/* Is the file in one of some file systems? */
+static bool is_in(int descriptor, const uint32_t *types, size_t count)
+{
+    struct statfs status;
+
+    if (0 != fstatfs(descriptor, &status)) {
+        return false;
+    }
+    for (size_t i = 0; i < count; ++i) {
+        if (types[i] == (uint32_t) status.f_type) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_in_memory(int descriptor)
+{
+    static const uint32_t types[] = {
+        0x01021994, /* tmpfs */
+        0x858458F6, /* ramfs */
+        0x958458F6, /* hugetlbfs */
+    };
+
+    return is_in(descriptor, types, sizeof(types) / sizeof(types[0]));
+}
+
 /* File systems that other nodes may have, too; FUSE and 9P may be anything. */
 static bool is_on_network(int descriptor)
 {
@@ -91,17 +118,8 @@ static bool is_on_network(int descriptor)
         0x65735546, /* FUSE */
         0x01021997, /* 9P */
     };
-    struct statfs status;
 
-    if (0 != fstatfs(descriptor, &status)) {
-        return false;
-    }
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); ++i) {
-        if (types[i] == (uint32_t) status.f_type) {
-            return true;
-        }
-    }
-    return false;
+    return is_in(descriptor, types, sizeof(types) / sizeof(types[0]));
 }
 
 /* Addresses for the whole window, memory behind one part of them and the file behind the other. */
@@ -155,7 +173,7 @@ ompi_osc_cached_file_state_t ompi_osc_cached_file_open(ompi_osc_cached_file_t *f
     struct stat status;
 
     file->descriptor = -1;
-    file->created = file->on_network = false;
+    file->created = file->on_network = file->in_memory = false;
     file->base = NULL;
     *error = 0;
     if (0 < plan->file_size) {
@@ -171,6 +189,7 @@ ompi_osc_cached_file_state_t ompi_osc_cached_file_open(ompi_osc_cached_file_t *f
             return OSC_CACHED_FILE_BUSY;
         }
         file->on_network = is_on_network(file->descriptor);
+        file->in_memory = is_in_memory(file->descriptor);
         file->identity = identity_of(file->wish.name, (uint64_t) status.st_ino);
         *error = allocate(file->descriptor, file->wish.offset, plan->file_size);
         if (0 != *error) {

@@ -20,6 +20,7 @@ typedef struct {
     int descriptor;    /**< -1: nothing of the window is in a file */
     bool created;      /**< by this process */
     bool on_network;   /**< other nodes may have the same file */
+    bool in_memory;    /**< its file system is: its pages are as good as any other memory */
     uint64_t identity; /**< of the file on all nodes, if it is on a network */
     char *base;        /**< memory and file, one after the other; NULL: not mapped */
     size_t mapped;     /**< bytes */

@@ -332,6 +332,25 @@ int ompi_osc_cached_storage_open(ompi_win_t *win, void **base, size_t size,
     return OMPI_SUCCESS;
 }
 
+bool ompi_osc_cached_storage_find(const ompi_win_t *win, ompi_osc_cached_mapped_file_t *stored)
+{
+    const storage_t *storage = find(win);
+
+    if (NULL == storage || 0 == storage->file.plan.file_size) {
+        return false;
+    }
+    *stored = (ompi_osc_cached_mapped_file_t){
+        .descriptor = storage->file.descriptor,
+        .base = storage->file.base,
+        .size = storage->file.plan.file_size + storage->file.plan.memory_size,
+        .start = storage->file.plan.file_start,
+        .end = storage->file.plan.file_start + storage->file.plan.file_size,
+        .offset = storage->file.wish.offset,
+        .in_memory = storage->file.in_memory,
+    };
+    return true;
+}
+
 /* Writing */
 
 /* The counters of the window, if it has any. */
@@ -492,6 +511,15 @@ static int free_window(ompi_win_t *win)
     return (OMPI_SUCCESS != ret) ? ret : written;
 }
 
+void ompi_osc_cached_storage_give_up(const ompi_win_t *win)
+{
+    ompi_osc_cached_file_t *file = &find(win)->file;
+
+    file->wish.unlinks = file->created;
+    file->wish.discards = true;
+    opal_show_help(HELP, "storage-helper", true, opal_process_info.nodename, file->wish.name);
+}
+
 void ompi_osc_cached_storage_attach(ompi_win_t *win, int result)
 {
     storage_t *storage = find(win);
@@ -500,6 +528,7 @@ void ompi_osc_cached_storage_attach(ompi_win_t *win, int result)
         storage->track.faults = storage->track.pages = -1;
         opal_show_help(HELP, "storage-inner", true, opal_process_info.nodename,
                        storage->file.wish.name);
+        ompi_osc_cached_file_undo(&storage->file);
         destroy(storage);
         return;
     }

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 /* osc_cached_server and osc_cached_account on a network that delays and reorders: order, atomicity,
- * locks, series, bounded memory, failing allocations, damaged messages. */
+ * locks, series, bounded memory, storage, failing allocations, damaged messages. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "osc_cached_account.h"
+#include "osc_cached_execute.h"
 #include "osc_cached_operation.h"
 #include "osc_cached_lock.h"
 #include "osc_cached_server.h"
@@ -131,6 +132,81 @@ static osc_cached_sending_t net_send(void *context, uint64_t origin,
     return later ? OSC_CACHED_SENDING : OSC_CACHED_SENT;
 }
 
+/* --- Storage: what was asked for is done at once, or later, or has an error --------------------
+ */
+
+#define MAX_JOBS 64
+
+typedef struct job {
+    osc_cached_request_t request;
+    const osc_cached_layout_t *layout;
+    const void *data;
+    void *result;
+    void *cookie;
+} job_t;
+
+typedef struct storage {
+    uint64_t random;
+    char *memory;
+    uint32_t errors; /* one of so many operations fails; 0: none */
+    uint32_t count;
+    job_t job[MAX_JOBS];
+    uint64_t at_once, later, failed;
+} storage_t;
+
+static bool storage_fails(storage_t *storage)
+{
+    bool fails = 0 < storage->errors && 0 == random_below(&storage->random, storage->errors);
+
+    storage->failed += fails;
+    return fails;
+}
+
+static osc_cached_stored_t store(void *context, const osc_cached_request_t *request,
+                                 const osc_cached_layout_t *layout, const void *data, void *result,
+                                 void *cookie)
+{
+    storage_t *storage = context;
+
+    if (OSC_CACHED_WIRE_GET == request->kind && 0 == random_below(&storage->random, 2)) {
+        if (storage_fails(storage)) {
+            return OSC_CACHED_STORE_FAILED;
+        }
+        ++storage->at_once;
+        osc_cached_execute(request, layout, storage->memory, data, result);
+        return OSC_CACHED_STORE_DONE;
+    }
+    if (NULL != cookie) {
+        assert_true(storage->count < MAX_JOBS);
+        ++storage->later;
+        for (uint32_t i = 0; i < storage->count; i++) { /* one of a session at a time */
+            assert_ptr_not_equal(storage->job[i].cookie, cookie);
+        }
+        storage->job[storage->count++] = (job_t){*request, layout, data, result, cookie};
+    }
+    return OSC_CACHED_STORE_LATER;
+}
+
+/* One of the operations ends. */
+static void storage_work(storage_t *storage, osc_cached_server_t *server)
+{
+    uint32_t which;
+    job_t job;
+    bool good;
+
+    if (0 == storage->count) {
+        return;
+    }
+    which = random_below(&storage->random, storage->count);
+    job = storage->job[which];
+    storage->job[which] = storage->job[--storage->count];
+    good = !storage_fails(storage);
+    if (good) {
+        osc_cached_execute(&job.request, job.layout, storage->memory, job.data, job.result);
+    }
+    osc_cached_server_stored(server, job.cookie, good);
+}
+
 /* --- Origins -----------------------------------------------------------------------------------
  */
 
@@ -169,6 +245,7 @@ typedef struct world {
     uint64_t size;
     uint32_t inside; /* origins in the critical section */
     bool clean;      /* nothing may be refused */
+    storage_t storage;
 } world_t;
 
 static void post(world_t *world, origin_t *origin, osc_cached_request_t request, const void *data,
@@ -516,7 +593,10 @@ static void run(world_t *world, uint64_t operations)
                 deliver(world);
             }
         }
-        if (0 == world->network.count) {
+        if (0 == random_below(&world->network.random, 3)) {
+            storage_work(&world->storage, world->network.server);
+        }
+        if (0 == world->network.count && 0 == world->storage.count) {
             osc_cached_server_tell(world->network.server);
             assert_true(++silent < 1000000); /* nobody waits for ever */
         }
@@ -545,8 +625,9 @@ static void world_check(world_t *world)
 
 static void world_destroy(world_t *world)
 {
-    while (0 < world->network.count) {
+    while (0 < world->network.count + world->storage.count) {
         deliver(world);
+        storage_work(&world->storage, world->network.server);
     }
     osc_cached_server_destroy(world->network.server);
     for (uint32_t i = 0; i < world->count; i++) {
@@ -577,6 +658,10 @@ static void test_random_traffic(void **state)
             config.memory = 9000;
         }
         world_create(&world, 1 + round % 8, seed + round, &config);
+        if (1 == round % 2) {
+            world.storage = (storage_t){.random = seed + round, .memory = world.memory};
+            osc_cached_server_use_store(world.network.server, window_id, store, &world.storage);
+        }
         run(&world, 300);
         world_check(&world);
         counts = osc_cached_server_counts(world.network.server);
@@ -593,6 +678,56 @@ static void test_random_traffic(void **state)
         if (0 < config.spares) {
             assert_true(0 < counts->grants);
         }
+        assert_int_equal(0 < world.storage.at_once && 0 < world.storage.later, round % 2);
+        world_destroy(&world);
+    }
+}
+
+/* A device with errors: each operation on it that has one is refused, and nothing else is. */
+static void test_storage_errors(void **state)
+{
+    (void) state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        world_t world = {.inside = 0};
+        osc_cached_server_config_t config = config_default(&world);
+        const osc_cached_server_counts_t *counts;
+        uint64_t done = 0;
+
+        world_create(&world, 4, seed, &config);
+        world.clean = false;
+        world.storage = (storage_t){.random = seed, .memory = world.memory, .errors = 5};
+        osc_cached_server_use_store(world.network.server, window_id, store, &world.storage);
+        for (uint64_t steps = 0; steps < 4000; steps++) {
+            origin_t *origin = &world.origins[random_below(&world.network.random, 4)];
+
+            if (origin->refused) { /* it has ended, by that */
+                origin->doing = IDLE;
+                origin->refused = false;
+            }
+            if (IDLE == origin->doing && osc_cached_account_is_quiet(&origin->account)) {
+                ++done;
+                begin(origin, OSC_CACHED_WIRE_FETCH, SHARED - 16, 8);
+                origin->operation.operation = OSC_CACHED_SUM;
+                origin->operation.element = OSC_CACHED_INT64;
+                memcpy(origin->data, &(int64_t){1}, 8);
+            }
+            if (PARTS == origin->doing) {
+                push(&world, origin);
+            }
+            deliver(&world);
+            storage_work(&world.storage, world.network.server);
+            osc_cached_server_tell(world.network.server);
+            assert_int_equal(osc_cached_server_verify(world.network.server), 0);
+        }
+        while (0 < world.network.count + world.storage.count) {
+            deliver(&world);
+            storage_work(&world.storage, world.network.server);
+        }
+        counts = osc_cached_server_counts(world.network.server);
+        memcpy(&done, world.memory + SHARED - 16, 8);
+        assert_true(0 < world.storage.failed);
+        assert_int_equal(counts->refused, world.storage.failed);
+        assert_int_equal(counts->requests[OSC_CACHED_WIRE_FETCH] - counts->refused, done);
         world_destroy(&world);
     }
 }
@@ -1002,8 +1137,51 @@ static void test_lock_is_fair(void **state)
     assert_ptr_equal(osc_cached_lock_next(&lock), &second);
 }
 
-/* Any bytes: the server lives, and its memory is as it was or as an accepted request says. */
-static void test_any_bytes(void **state)
+/* An origin goes while storage works for it: what that uses stays until it ends. */
+static void test_storage_gone(void **state)
+{
+    osc_cached_reply_t last = {.kind = 0};
+    world_t world = {.inside = 0};
+    osc_cached_server_config_t config = config_default(&world);
+    char memory[8] = {0}, data[8] = "1234567", header[OSC_CACHED_REQUEST_BYTES];
+    storage_t storage = {.random = 1, .memory = memory};
+    osc_cached_request_t request = {.kind = OSC_CACHED_WIRE_ASK, .origin = 3};
+    osc_cached_server_t *server;
+    size_t before;
+    (void) state;
+
+    config.send = swallow;
+    config.context = &last;
+    assert_int_equal(osc_cached_server_create(&config, &server), OSC_CACHED_OK);
+    assert_int_equal(osc_cached_server_open(server, window_id, memory, 8), OSC_CACHED_OK);
+    osc_cached_server_use_store(server, window_id, store, &storage);
+    osc_cached_request_encode(&request, header);
+    osc_cached_server_receive(server, header, sizeof(header), NULL, 0);
+    request = (osc_cached_request_t){.kind = OSC_CACHED_WIRE_PUT,
+                                     .origin = 3,
+                                     .session = last.session,
+                                     .window = window_id,
+                                     .count = 8,
+                                     .length = 8,
+                                     .last = true};
+    osc_cached_request_encode(&request, header);
+    osc_cached_server_receive(server, header, sizeof(header), data, 8);
+    assert_int_equal(storage.count, 1);
+    before = live_bytes;
+    osc_cached_server_forget(server, 3);
+    assert_int_equal(live_bytes, before);
+    assert_int_equal(osc_cached_server_verify(server), 0);
+    storage_work(&storage, server);
+    assert_true(live_bytes < before);
+    assert_memory_equal(memory, data, 8);
+    assert_int_equal(osc_cached_server_verify(server), 0);
+    osc_cached_server_destroy(server);
+    assert_int_equal(live_bytes, 0);
+}
+
+/* Any bytes: the server lives, and its memory is as it was or as an accepted request says.
+ * @param on_storage  whose operations may end when their session, or the window, has gone */
+static void any_bytes(bool on_storage)
 {
     osc_cached_reply_t last[5] = {{.kind = 0}}; /* of each origin */
     world_t world = {.inside = 0};
@@ -1011,13 +1189,16 @@ static void test_any_bytes(void **state)
     osc_cached_server_t *server;
     uint64_t random = seed_get(7);
     char *memory = malloc(64); /* what lies beside it is the sanitizer's */
-    (void) state;
+    storage_t storage = {.random = random, .memory = memory, .errors = 9};
 
     config.send = swallow_each;
     config.context = last;
     memset(memory, 0, 64);
     assert_int_equal(osc_cached_server_create(&config, &server), OSC_CACHED_OK);
     assert_int_equal(osc_cached_server_open(server, window_id, memory, 64), OSC_CACHED_OK);
+    if (on_storage) {
+        osc_cached_server_use_store(server, window_id, store, &storage);
+    }
     for (int i = 0; i < 300000; i++) {
         unsigned char header[OSC_CACHED_REQUEST_BYTES];
         char data[MAX_DATA];
@@ -1054,16 +1235,40 @@ static void test_any_bytes(void **state)
             osc_cached_server_tell(server);
             assert_int_equal(osc_cached_server_verify(server), 0);
         }
-        if (0 == random_below(&random, 1000)) {
+        if (0 == random_below(&random, on_storage ? 100 : 1000)) {
             osc_cached_server_forget(server, request.origin);
+        }
+        if (0 == random_below(&random, 4)) {
+            storage_work(&storage, server);
+        }
+        if (on_storage && 0 == random_below(&random, 1000)) {
+            osc_cached_server_close(server, window_id);
+            assert_int_equal(osc_cached_server_open(server, window_id, memory, 64), OSC_CACHED_OK);
+            osc_cached_server_use_store(server, window_id, store, &storage);
         }
     }
     assert_true(0 < osc_cached_server_counts(server)->bytes);
     assert_true(0 < osc_cached_server_counts(server)->malformed);
     osc_cached_server_close(server, window_id);
+    while (0 < storage.count) {
+        storage_work(&storage, server);
+    }
+    assert_int_equal(osc_cached_server_verify(server), 0);
     osc_cached_server_destroy(server);
     free(memory);
     assert_int_equal(live_bytes, 0);
+}
+
+static void test_any_bytes(void **state)
+{
+    (void) state;
+    any_bytes(false);
+}
+
+static void test_any_bytes_storage(void **state)
+{
+    (void) state;
+    any_bytes(true);
 }
 
 int main(void)
@@ -1078,6 +1283,9 @@ int main(void)
         cmocka_unit_test(test_any_bytes),
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_notes),
+        cmocka_unit_test(test_storage_errors),
+        cmocka_unit_test(test_any_bytes_storage),
+        cmocka_unit_test(test_storage_gone),
     };
 
     return cmocka_run_group_tests_name("osc_cached_server", tests, NULL, NULL);

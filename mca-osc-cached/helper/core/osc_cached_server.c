@@ -149,6 +149,15 @@ void osc_cached_server_listen(osc_cached_server_t *server, osc_cached_window_id_
     window->listener = context;
 }
 
+void osc_cached_server_use_store(osc_cached_server_t *server, osc_cached_window_id_t id,
+                                 osc_cached_store_t store, void *context)
+{
+    osc_cached_served_t *window = osc_cached_server_window(server, id);
+
+    window->store = store;
+    window->store_context = context;
+}
+
 void osc_cached_server_close(osc_cached_server_t *server, osc_cached_window_id_t id)
 {
     osc_cached_served_t *window =
@@ -210,6 +219,7 @@ int osc_cached_server_create(const osc_cached_server_config_t *config, osc_cache
     osc_cached_list_init(&server->sessions);
     osc_cached_list_init(&server->waiting);
     osc_cached_list_init(&server->untold);
+    osc_cached_list_init(&server->gone);
     osc_cached_list_init(&server->windows);
     server->free_spares = config->spares;
     if (!osc_cached_server_charge(server, (uint64_t) config->spares * config->spare_bytes)
@@ -269,17 +279,23 @@ int osc_cached_server_verify(const osc_cached_server_t *server)
 {
     uint64_t used = (uint64_t) server->config.spares * server->config.spare_bytes;
     uint32_t spares = server->free_spares, sessions = 0, ending = 0;
-    const osc_cached_link_t *lists[] = {&server->waiting, &server->sessions};
+    const osc_cached_link_t *lists[] = {&server->waiting, &server->sessions, &server->gone};
 
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         for (osc_cached_link_t *link = lists[i]->next; link != lists[i]; link = link->next) {
             const osc_cached_session_t *session =
                 OSC_CACHED_LIST_OF(link, osc_cached_session_t, link);
             uint64_t before = session->next;
 
-            ++sessions;
             used += session->charge;
             spares += session->spares;
+            if (2 == i) {
+                if (OSC_CACHED_STORING != session->storing) {
+                    return 2;
+                }
+                continue;
+            }
+            ++sessions;
             ending += OSC_CACHED_SESSION_ENDING == session->state;
             if ((OSC_CACHED_SESSION_WAITING == session->state) != (0 == i)
                 || session != osc_cached_map_get(&server->by_origin, session->origin, 0)) {

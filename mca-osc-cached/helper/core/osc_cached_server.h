@@ -38,6 +38,10 @@
  * are free, at most one per part, are granted to it at once, and come back with its last part: few
  * buffers per origin, and large ones for whoever has much to send (the paper's flow intimation).
  *
+ * Storage. What an operation touches may be on a device: the owner of such a window does it in the
+ * place of the server, at once or later. Until then the request is held, and with it the following
+ * ones of the same session, and nobody else.
+ *
  * Locks: osc_cached_lock.h. Who cannot be remembered in a queue is told to ask again.
  *
  * Thread safety: none; the owner calls it under one lock.
@@ -46,7 +50,7 @@
  *  I1 used is the sum of what sessions, waiting locks and spares are charged, and at most the
  *     configured memory.
  *  I2 a WAITING session is in the queue, an OPEN or ENDING one in the list by use; all are in the
- *     table.
+ *     table. A session that has gone while storage works for it is in a list of its own.
  *  I3 held requests have numbers from next on, growing, below next + 64.
  *  I4 each window's lock fulfils its own invariants (osc_cached_lock.h).
  *  I5 the spares taken by sessions and those free are all there are.
@@ -67,6 +71,25 @@ typedef enum {
     OSC_CACHED_SENDING, /**< data is in use until osc_cached_server_sent */
     OSC_CACHED_LOST     /**< the origin cannot be reached: as if it were sent */
 } osc_cached_sending_t;
+
+/** What became of an operation on a window on storage. */
+typedef enum {
+    OSC_CACHED_STORE_DONE,
+    OSC_CACHED_STORE_LATER, /**< osc_cached_server_stored will tell; without a cookie: nothing was
+                               done, and it is asked for again */
+    OSC_CACHED_STORE_FAILED /**< the device has an error; nothing was changed */
+} osc_cached_stored_t;
+
+/**
+ * Do an operation, which was checked, on a window on storage, without waiting for the device.
+ * Layout, data and result stay where they are until it has ended.
+ *
+ * @param cookie  for osc_cached_server_stored; NULL: it must not be done later
+ */
+typedef osc_cached_stored_t (*osc_cached_store_t)(void *context,
+                                                  const osc_cached_request_t *request,
+                                                  const osc_cached_layout_t *layout,
+                                                  const void *data, void *result, void *cookie);
 
 typedef struct osc_cached_server_config {
     const osc_cached_alloc_t *alloc;
@@ -110,7 +133,7 @@ typedef struct osc_cached_server osc_cached_server_t;
 int osc_cached_server_create(const osc_cached_server_config_t *config,
                              osc_cached_server_t **server);
 
-/** Forget everything. Nothing may be in state SENDING any more. */
+/** Forget everything. Nothing may be in state SENDING, or done later, any more. */
 void osc_cached_server_destroy(osc_cached_server_t *server);
 
 /**
@@ -132,6 +155,10 @@ typedef void (*osc_cached_listen_fn_t)(void *context, const osc_cached_request_t
 void osc_cached_server_listen(osc_cached_server_t *server, osc_cached_window_id_t id,
                               osc_cached_listen_fn_t listen, void *context);
 
+/** From now on operations on the memory of an open window are done by @p store. */
+void osc_cached_server_use_store(osc_cached_server_t *server, osc_cached_window_id_t id,
+                                 osc_cached_store_t store, void *context);
+
 /** Stop serving it: later requests are refused. Those that wait for its lock are, too. */
 void osc_cached_server_close(osc_cached_server_t *server, osc_cached_window_id_t id);
 
@@ -141,6 +168,9 @@ void osc_cached_server_receive(osc_cached_server_t *server, const void *header, 
 
 /** A reply that was SENDING is gone. */
 void osc_cached_server_sent(osc_cached_server_t *server, void *cookie);
+
+/** An operation that was to be done LATER has ended. @p good: without an error */
+void osc_cached_server_stored(osc_cached_server_t *server, void *cookie, bool good);
 
 /** Acknowledge what was done and not told, before sleeping. */
 void osc_cached_server_tell(osc_cached_server_t *server);

@@ -24,6 +24,14 @@ typedef enum {
     OSC_CACHED_SESSION_ENDING
 } osc_cached_session_state_t;
 
+/* The operation of a session that storage was asked for. */
+typedef enum {
+    OSC_CACHED_STORING_NOT,
+    OSC_CACHED_STORING,
+    OSC_CACHED_STORING_DONE, /* its request is to be served again, and is not asked for again */
+    OSC_CACHED_STORING_FAILED
+} osc_cached_storing_t;
+
 /* A request that waits for its turn. */
 typedef struct osc_cached_held {
     osc_cached_link_t link;
@@ -57,6 +65,9 @@ typedef struct osc_cached_session {
     osc_cached_session_state_t state;
     uint64_t lost;   /* bit i: there was no memory to hold request next + i, which was refused */
     bool asks_again; /* an ASK overtook the RELEASE before it */
+    bool is_gone;    /* while storage works for it */
+    osc_cached_storing_t storing;
+    osc_cached_reply_buffer_t *into; /* where its answer goes to, if it has one */
     osc_cached_layout_t *layout[OSC_CACHED_LAYOUTS];
     osc_cached_reply_buffer_t *reply[];
 } osc_cached_session_t;
@@ -69,6 +80,8 @@ typedef struct osc_cached_served {
     _Atomic unsigned long *served; /* operations; NULL: nobody wants to know */
     osc_cached_listen_fn_t listen; /* to notes; NULL: nobody does */
     void *listener;
+    osc_cached_store_t store;      /* NULL: base is memory */
+    void *store_context;
     osc_cached_lock_t lock;
 } osc_cached_served_t;
 
@@ -79,6 +92,7 @@ struct osc_cached_server {
     osc_cached_link_t sessions; /* open ones, the one used longest ago first */
     osc_cached_link_t waiting;  /* for memory, in the order in which they asked */
     osc_cached_link_t untold;
+    osc_cached_link_t gone; /* sessions, while storage works for them */
     osc_cached_link_t windows;
     uint64_t used;
     uint32_t ending; /* sessions that were told to end */
@@ -138,6 +152,9 @@ void osc_cached_session_release(osc_cached_server_t *server, osc_cached_session_
 
 /** End a session and nothing else. */
 void osc_cached_session_end(osc_cached_server_t *server, osc_cached_session_t *session);
+
+/** Storage works no more for a session that is gone; who waits gets what it had. */
+void osc_cached_session_bury(osc_cached_server_t *server, osc_cached_session_t *session);
 
 void osc_cached_session_free_layout(osc_cached_server_t *server, osc_cached_session_t *session,
                                     uint32_t number);

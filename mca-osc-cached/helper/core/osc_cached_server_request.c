@@ -123,15 +123,60 @@ static void grant_spares(osc_cached_server_t *server, osc_cached_session_t *sess
                                    NULL, NULL);
 }
 
+/* Do a part on the memory of a window, or let its storage do it: only what is held can be done
+ * later. */
+static osc_cached_stored_t perform(osc_cached_session_t *session, const osc_cached_served_t *window,
+                                   const osc_cached_layout_t *layout,
+                                   const osc_cached_request_t *part, const void *data,
+                                   osc_cached_reply_buffer_t *into, bool held)
+{
+    char *result = (NULL == into) ? NULL : into->data;
+    osc_cached_storing_t storing = session->storing;
+    osc_cached_stored_t stored;
+
+    if (NULL == window->store) {
+        osc_cached_execute(part, layout, window->base, data, result);
+        return OSC_CACHED_STORE_DONE;
+    }
+    if (OSC_CACHED_STORING_NOT != storing) {
+        session->storing = OSC_CACHED_STORING_NOT;
+        return (OSC_CACHED_STORING_DONE == storing) ? OSC_CACHED_STORE_DONE
+                                                    : OSC_CACHED_STORE_FAILED;
+    }
+    stored =
+        window->store(window->store_context, part, layout, data, result, held ? session : NULL);
+    if (OSC_CACHED_STORE_LATER == stored && held) {
+        session->storing = OSC_CACHED_STORING;
+        session->into = into;
+    }
+    return stored;
+}
+
+/* Where an answer goes to: what storage has filled, or what is free; NULL: nothing is. */
+static osc_cached_reply_buffer_t *find_reply(const osc_cached_server_t *server,
+                                             const osc_cached_session_t *session)
+{
+    return (OSC_CACHED_STORING_NOT == session->storing) ? free_reply(server, session)
+                                                        : session->into;
+}
+
+/* The device has an error. */
+static void fail(osc_cached_server_t *server, osc_cached_session_t *session, uint64_t token)
+{
+    advance(session);
+    osc_cached_server_refuse(server, session, session->origin, token, OSC_CACHED_REFUSED_IO);
+}
+
 /* Send what fits of a GET, which is the first of the held requests unless all of it fits at once.
  * @return whether it is done */
 static bool answer_get(osc_cached_server_t *server, osc_cached_session_t *session,
                        osc_cached_served_t *window, const osc_cached_layout_t *layout,
-                       osc_cached_request_t *request)
+                       osc_cached_request_t *request, bool held)
 {
     while (0 < request->length) {
-        osc_cached_reply_buffer_t *buffer = free_reply(server, session);
+        osc_cached_reply_buffer_t *buffer = find_reply(server, session);
         osc_cached_request_t part = *request;
+        osc_cached_stored_t stored;
 
         if (NULL == buffer) {
             return false;
@@ -139,7 +184,14 @@ static bool answer_get(osc_cached_server_t *server, osc_cached_session_t *sessio
         if (part.length > session->chunk) {
             part.length = session->chunk;
         }
-        osc_cached_execute(&part, layout, window->base, NULL, buffer->data);
+        stored = perform(session, window, layout, &part, NULL, buffer, held);
+        if (OSC_CACHED_STORE_LATER == stored) {
+            return false;
+        }
+        if (OSC_CACHED_STORE_FAILED == stored) {
+            fail(server, session, request->token);
+            return true;
+        }
         server->counts.bytes += part.length;
         request->offset += part.length;
         request->length -= part.length;
@@ -160,16 +212,20 @@ static void count(const osc_cached_served_t *window, const osc_cached_request_t 
 }
 
 /* Do an operation on memory. @return whether it is done; if not, it is to be called again when a
- * reply buffer is free */
+ * reply buffer is free, or storage has done it */
 static bool operate(osc_cached_server_t *server, osc_cached_session_t *session,
-                    osc_cached_request_t *request, const void *data)
+                    osc_cached_request_t *request, const void *data, bool held)
 {
     osc_cached_served_t *window = osc_cached_server_window(server, request->window);
     const osc_cached_layout_t *layout = NULL;
     osc_cached_refused_t why = OSC_CACHED_REFUSED_NOT;
     bool answers = OSC_CACHED_WIRE_FETCH == request->kind || OSC_CACHED_WIRE_CAS == request->kind;
     osc_cached_reply_buffer_t *buffer = NULL;
+    osc_cached_stored_t stored;
 
+    if (OSC_CACHED_STORING == session->storing) {
+        return false;
+    }
     if (NULL == window) {
         why = OSC_CACHED_REFUSED_WINDOW;
     } else if (0 != request->layout) {
@@ -184,24 +240,32 @@ static bool operate(osc_cached_server_t *server, osc_cached_session_t *session,
         why = OSC_CACHED_REFUSED_LENGTH;
     }
     if (OSC_CACHED_REFUSED_NOT != why) {
+        session->storing = OSC_CACHED_STORING_NOT; /* the window was closed meanwhile */
         advance(session);
         osc_cached_server_refuse(server, session, session->origin, request->token, why);
         return true;
     }
     if (OSC_CACHED_WIRE_GET == request->kind && 0 < request->length) {
-        if (!answer_get(server, session, window, layout, request)) {
+        if (!answer_get(server, session, window, layout, request, held)) {
             return false;
         }
         count(window, request);
         return true;
     }
     if (answers && 0 < request->length) {
-        buffer = free_reply(server, session);
+        buffer = find_reply(server, session);
         if (NULL == buffer) {
             return false;
         }
     }
-    osc_cached_execute(request, layout, window->base, data, NULL == buffer ? NULL : buffer->data);
+    stored = perform(session, window, layout, request, data, buffer, held);
+    if (OSC_CACHED_STORE_LATER == stored) {
+        return false;
+    }
+    if (OSC_CACHED_STORE_FAILED == stored) {
+        fail(server, session, request->token);
+        return true;
+    }
     server->counts.bytes += request->length;
     if (OSC_CACHED_WIRE_PUT != request->kind) {
         server->counts.combined += request->length;
@@ -216,7 +280,7 @@ static bool operate(osc_cached_server_t *server, osc_cached_session_t *session,
 
 /* Do a request whose turn it is. @return whether it is done; the session may be gone then */
 static bool serve(osc_cached_server_t *server, osc_cached_session_t *session,
-                  osc_cached_request_t *request, const void *data, bool *gone)
+                  osc_cached_request_t *request, const void *data, bool held, bool *gone)
 {
     osc_cached_refused_t why = OSC_CACHED_REFUSED_NOT;
     osc_cached_served_t *window;
@@ -227,7 +291,7 @@ static bool serve(osc_cached_server_t *server, osc_cached_session_t *session,
     case OSC_CACHED_WIRE_ACC:
     case OSC_CACHED_WIRE_FETCH:
     case OSC_CACHED_WIRE_CAS:
-        if (!operate(server, session, request, data)) {
+        if (!operate(server, session, request, data, held)) {
             return false;
         }
         break;
@@ -287,7 +351,7 @@ static void serve_held(osc_cached_server_t *server, osc_cached_session_t *sessio
         osc_cached_held_t *held = OSC_CACHED_LIST_OF(session->held.next, osc_cached_held_t, link);
 
         if (held->request.number != session->next
-            || !serve(server, session, &held->request, held->data, &gone)) {
+            || !serve(server, session, &held->request, held->data, true, &gone)) {
             break;
         }
         if (gone) {
@@ -389,7 +453,7 @@ void osc_cached_server_receive(osc_cached_server_t *server, const void *header, 
         grant_spares(server, session, &request);
     }
     if (0 == ahead && osc_cached_list_is_empty(&session->held)) {
-        if (serve(server, session, &request, data, &gone)) {
+        if (serve(server, session, &request, data, false, &gone)) {
             if (!gone) {
                 acknowledge(server, session, false);
             }
@@ -419,6 +483,18 @@ void osc_cached_server_sent(osc_cached_server_t *server, void *cookie)
         osc_cached_server_give_memory(server, buffer, sizeof(*buffer) + buffer->bytes);
     } else {
         serve_held(server, buffer->session);
+    }
+}
+
+void osc_cached_server_stored(osc_cached_server_t *server, void *cookie, bool good)
+{
+    osc_cached_session_t *session = cookie;
+
+    session->storing = good ? OSC_CACHED_STORING_DONE : OSC_CACHED_STORING_FAILED;
+    if (session->is_gone) {
+        osc_cached_session_bury(server, session);
+    } else {
+        serve_held(server, session);
     }
 }
 

@@ -74,15 +74,27 @@ static void free_grant(osc_cached_server_t *server, osc_cached_session_t *sessio
     osc_cached_session_give_spares_back(server, session);
 }
 
+/* Give back what a session has. */
+static void bury(osc_cached_server_t *server, osc_cached_session_t *session)
+{
+    osc_cached_list_remove(&session->link);
+    free_grant(server, session);
+    server->used -= session->charge;
+    osc_cached_server_give_memory(server, session, osc_cached_session_size(server));
+}
+
 void osc_cached_session_end(osc_cached_server_t *server, osc_cached_session_t *session)
 {
     (void) osc_cached_map_remove(&server->by_origin, session->origin, 0);
     server->ending -= OSC_CACHED_SESSION_ENDING == session->state;
-    osc_cached_list_remove(&session->link);
     osc_cached_list_remove(&session->untold);
-    free_grant(server, session);
-    server->used -= session->charge;
-    osc_cached_server_give_memory(server, session, osc_cached_session_size(server));
+    if (OSC_CACHED_STORING == session->storing) { /* its memory is in use: bury it then */
+        osc_cached_list_remove(&session->link);
+        osc_cached_list_add(&server->gone, &session->link);
+        session->is_gone = true;
+        return;
+    }
+    bury(server, session);
 }
 
 /* Choose the largest grant that takes at most its share of the free memory, else the smallest. */
@@ -172,6 +184,12 @@ static void serve_waiting(osc_cached_server_t *server)
         ++waiting;
     }
     revoke(server, waiting);
+}
+
+void osc_cached_session_bury(osc_cached_server_t *server, osc_cached_session_t *session)
+{
+    bury(server, session);
+    serve_waiting(server);
 }
 
 /* There is no memory to remember an origin. It asks again, and something is to be free then. */

@@ -80,6 +80,7 @@ typedef enum {
     OSC_CACHED_REFUSED_LENGTH, /**< more data than the layout, or a part of an element */
     OSC_CACHED_REFUSED_LOCK,   /**< a lock is given back that nobody has */
     OSC_CACHED_REFUSED_OTHER,  /**< malformed */
+    OSC_CACHED_REFUSED_IO,     /**< the storage of the window cannot be read */
     OSC_CACHED_REFUSED_END
 } osc_cached_refused_t;
 
