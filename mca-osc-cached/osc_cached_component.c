@@ -26,6 +26,7 @@
 #include "ompi/mca/osc/base/base.h"
 
 #include "osc_cached_bounce.h"
+#include "osc_cached_choose.h"
 #include "osc_cached_forward.h"
 #include "osc_cached_get.h"
 #include "osc_cached_info.h"
@@ -181,6 +182,7 @@ static int component_init(bool enable_progress_threads, bool enable_mpi_threads)
     ompi_osc_cached_memory_init();
     ompi_osc_cached_devices_init();
     ompi_osc_cached_clock_init();
+    ompi_osc_cached_choose_init();
     return ompi_osc_cached_inner_init(enable_progress_threads, enable_mpi_threads);
 }
 
@@ -318,7 +320,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     int64_t votes[OSC_CACHED_VOTES] = {0};
     struct ompi_osc_cached_node_t *memory = NULL;
     ompi_osc_cached_disp_unit_t unit = 0, *units = NULL;
-    uint64_t reach = 0;
+    uint64_t reach = 0, largest = size;
     int ret;
 
     inner = ompi_osc_cached_inner_find(&request, &wraps);
@@ -340,12 +342,16 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
             return ret;
         }
     }
+    /* its own: what is given to us may be the program's (4.1) */
+    ompi_osc_cached_choose(win->super.s_info, flavor, ompi_comm_size(comm), 0, true);
     /* osc/sm has nothing for a helper to do: its processes reach each other's memory */
     if (cached) {
-        ompi_osc_cached_helper_vote(win, comm, info, seen, votes);
-        (void) ompi_osc_cached_window_units(comm, disp_unit, size, &unit, &units, &reach, votes);
+        ompi_osc_cached_helper_vote(win, comm, win->super.s_info, seen, votes);
+        (void) ompi_osc_cached_window_units(comm, disp_unit, size, &unit, &units, &reach, &largest,
+                                            votes);
         memory = ompi_osc_cached_helper_allocate(comm, size, votes, on_file, base);
     }
+    ompi_osc_cached_choose(win->super.s_info, flavor, ompi_comm_size(comm), largest, false);
     seen = request.flavor = (NULL == memory) ? seen : MPI_WIN_FLAVOR_CREATE;
     /* the epochs of osc/pt2pt are not known to helpers */
     alone = on_file && cached && 0 != strcmp("pt2pt", inner->osc_version.mca_component_name)
@@ -400,5 +406,6 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
         opal_output_verbose(MCA_BASE_VERBOSE_WARN, ompi_osc_base_framework.framework_output,
                             "osc/cached: no memory for the info keys of a window");
     }
+    ompi_osc_cached_choose_by_name(window, largest);
     return OMPI_SUCCESS;
 }

@@ -81,25 +81,27 @@ ompi_osc_cached_window_t *ompi_osc_cached_window_create(ompi_win_t *win, const c
 int ompi_osc_cached_window_units(ompi_communicator_t *comm, ompi_osc_cached_disp_unit_t disp_unit,
                                  size_t size, ompi_osc_cached_disp_unit_t *unit,
                                  ompi_osc_cached_disp_unit_t **units, uint64_t *reach,
-                                 int64_t votes[OSC_CACHED_VOTES])
+                                 uint64_t *largest, int64_t votes[OSC_CACHED_VOTES])
 {
+    enum { OWN = 4 };
     /* who has no memory is no target */
-    int64_t mine[3 + OSC_CACHED_VOTES] = {disp_unit, -disp_unit,
-                                          (0 < size) ? (int64_t) size : INT64_MAX};
-    int64_t least[3 + OSC_CACHED_VOTES] = {0};
+    int64_t mine[OWN + OSC_CACHED_VOTES] = {
+        disp_unit, -disp_unit, (0 < size) ? (int64_t) size : INT64_MAX, -(int64_t) size};
+    int64_t least[OWN + OSC_CACHED_VOTES] = {0};
     ompi_osc_cached_disp_unit_t *all;
     int ret;
 
     *unit = 0;
     *units = NULL;
-    memcpy(mine + 3, votes, OSC_CACHED_VOTES * sizeof(*votes));
-    ret = comm->c_coll->coll_allreduce(mine, least, 3 + OSC_CACHED_VOTES, MPI_INT64_T, MPI_MIN,
+    memcpy(mine + OWN, votes, OSC_CACHED_VOTES * sizeof(*votes));
+    ret = comm->c_coll->coll_allreduce(mine, least, OWN + OSC_CACHED_VOTES, MPI_INT64_T, MPI_MIN,
                                        comm, comm->c_coll->coll_allreduce_module);
     if (OMPI_SUCCESS != ret) {
         memset(least, 0, sizeof(least));
     }
-    memcpy(votes, least + 3, OSC_CACHED_VOTES * sizeof(*votes));
+    memcpy(votes, least + OWN, OSC_CACHED_VOTES * sizeof(*votes));
     *reach = (INT64_MAX != least[2]) ? (uint64_t) least[2] : 0;
+    *largest = (uint64_t) -least[3];
     if (OMPI_SUCCESS != ret || least[0] == -least[1]) {
         *unit = (OMPI_SUCCESS == ret) ? disp_unit : 0;
         return ret; /* with one unit for all, nothing is allocated for each process */
@@ -446,6 +448,7 @@ static ompi_osc_cached_table_t *table_for(int index)
 
 ompi_osc_cached_window_t *ompi_osc_cached_window_enter(ompi_win_t *win)
 {
+    void (*entered)(ompi_osc_cached_window_t * window) = NULL;
     ompi_osc_cached_window_t *window;
     int index = win->w_f_to_c_index;
 
@@ -457,8 +460,13 @@ ompi_osc_cached_window_t *ompi_osc_cached_window_enter(ompi_win_t *win)
         if (NULL != table) {
             atomic_store_explicit(&table->slots[index], window, memory_order_release);
         }
+        entered = window->entered;
+        window->entered = NULL;
     }
     opal_mutex_unlock(&lock);
+    if (NULL != entered) {
+        entered(window);
+    }
     return window;
 }
 

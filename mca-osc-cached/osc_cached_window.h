@@ -202,6 +202,9 @@ typedef struct ompi_osc_cached_window_t {
     const _Atomic unsigned long *served;   /**< operations that our helper did for others */
     const _Atomic unsigned long *file_reads, *file_bytes_read, *file_read_waits; /**< for these */
     int number;       /**< of the window in the trace */
+    uint64_t largest; /**< bytes of its largest part */
+    /** at its first call, when it may have a name; NULL: there is nothing to do */
+    void (*entered)(struct ompi_osc_cached_window_t *window);
     int inner_flavor; /**< what the inner component was asked for */
     /** the inner module's functions as the inner component left them */
     ompi_osc_base_module_t inner;
@@ -248,12 +251,13 @@ enum { OSC_CACHED_VOTES = 6 };
  * @param[out] units  by target when they differ, else NULL; when both are not given, some process
  *                    has no memory for them, and nobody caches
  * @param[out] reach  bytes that the window has at each target that has any
+ * @param[out] largest  bytes of its largest part
  * @param[in,out] votes  of this process, and then the least of all
  */
 int ompi_osc_cached_window_units(ompi_communicator_t *comm, ompi_osc_cached_disp_unit_t disp_unit,
                                  size_t size, ompi_osc_cached_disp_unit_t *unit,
                                  ompi_osc_cached_disp_unit_t **units, uint64_t *reach,
-                                 int64_t votes[OSC_CACHED_VOTES]);
+                                 uint64_t *largest, int64_t votes[OSC_CACHED_VOTES]);
 /**
  * Prepare the window for caching; without memory for that it stays uncached.
  *
