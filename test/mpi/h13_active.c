@@ -94,6 +94,8 @@ static void fences(MPI_Win win, int target, int origin, int round)
 static void posts(MPI_Win win, MPI_Group targets, MPI_Group origins, int target, int origin,
                   int round)
 {
+    unsigned long before = operations;
+
     OK(MPI_Win_post(origins, 0, win));
     OK(MPI_Win_start(targets, 0, win));
     write_all(win, target, round);
@@ -106,6 +108,9 @@ static void posts(MPI_Win win, MPI_Group targets, MPI_Group origins, int target,
     OK(MPI_Win_complete(win));
     check_got(round);
     OK(MPI_Win_wait(win));
+    if (test_inner_is("pt2pt")) {
+        operations = before; /* its MPI_Win_start waits for nobody, and it does all by itself */
+    }
 }
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
 /* H17: 10^5 operations without a flush: neither the origin nor the target needs more memory for
  * them than for a few.
- * test: for=osc-cached ranks=2 transport=shm,tcp limit=120 mca="osc_cached_helper=on"
+ * test: for=osc-cached needs=cache ranks=2 transport=shm,tcp limit=120 mca="osc_cached_helper=on"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

@@ -1,6 +1,6 @@
 /* H24: six processes and their helpers on one processor: sums and exclusive locks come to their
  * end, each process has its turn, and nobody waits for a time slice per operation.
- * test: for=osc-cached ranks=6 cpus=0 transport=shm,tcp limit=120 mca="osc_cached_helper=on"
+ * test: for=osc-cached needs=cache ranks=6 cpus=0 transport=shm,tcp limit=120 mca="osc_cached_helper=on"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
