@@ -16,13 +16,12 @@
  *   spin -a [-DNAME=VALUE ...] coherence.pml
  *   gcc -O2 -w -DSAFETY -DNOFAIR -DCOLLAPSE -DMEMLIM=4000 -o pan pan.c && ./pan -m1000000
  *
- * Rules R1 to R11, O1 to O4: see the protocol.  BREAK=RULE drops a rule: the search
- * must then find an error.  PROBE=n: an error says that situation n happens at all, so that the model
+ * Rules R1 to R11, O1 to O4: see mca-osc-cached/coherence/README.md.  BREAK=RULE drops a rule:
+ * the search must then find an error.  PROBE=n: an error says that situation n happens at all, so that the model
  * proves something.
  *
- * TRACE: no search: the steps in trace.inc, which test/unit/osc_cached_coherence_trace.c has
- * written, are taken one by one, and
- * after each of them the state must be the code's.
+ * TRACE: no search: the steps in trace.inc, which test/unit/osc_cached_coherence_trace.c has written, are
+ * taken one by one, and after each of them the state must be the code's.
  */
 
 #ifndef NODES

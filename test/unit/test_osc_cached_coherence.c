@@ -92,7 +92,7 @@ static struct {
     uint64_t random;
     uint32_t ranks, blocks;
     stores_t stores;
-    bool waits, nodes, deaths, ending;
+    bool waits, nodes, deaths, closes, ending;
     uint32_t fails; /* one allocation in so many */
     uint32_t calm;  /* one write where there could be so many */
     uint32_t slow;  /* one message arrives where there could be so many */
@@ -508,7 +508,11 @@ static void store(process_t *me)
 static void begin_own(process_t *me)
 {
     uint64_t first = below(world.blocks);
+    osc_cached_post_t post = post_of(me);
 
+    if (world.closes && 0 == below(100)) {
+        osc_cached_directory_close(&me->directory, &post);
+    }
     switch (below(4)) {
     case 0: /* O1 */
         if (STORES_SYNC == world.stores) {
@@ -712,6 +716,7 @@ static bool create(void)
     world.slow = 1 + below(3) * below(30);
     world.calm = 1 + below(3) * below(40);
     world.nodes = 0 == below(4);
+    world.closes = 0 == below(8);
     world.deaths = !world.nodes && 0 == below(3);
     for (uint32_t i = 0; i < world.ranks; i++) {
         process_t *me = &world.process[i];
@@ -719,6 +724,7 @@ static bool create(void)
                                                    .rank = i,
                                                    .max_lines = 1 + below(2 * BLOCKS),
                                                    .recall = below(5),
+                                                   .cooperate = world.waits,
                                                    .protect = STORES_DETECT == world.stores,
                                                    .node = world.nodes ? world.node : NULL,
                                                    .alloc = &alloc};
@@ -760,7 +766,7 @@ static void destroy(void)
 static void test_random(void **state)
 {
     uint64_t steps = operations_of(1, 1);
-    const bool many = steps > 1000000;
+    const bool many = steps > 5000000;
     (void) state;
 
     world.random = seed_get(16);

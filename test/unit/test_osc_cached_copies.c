@@ -199,6 +199,20 @@ static void test_files(void **state)
     assert_true(RECEIVE(DATA, 5, 1, joined));
     RECEIVE(FWD, 5, 1, 77);
     assert_int_equal(SENT(DATA, 5, 1)->peer, 2);
+    for (int i = 1; 0 <= i; i--) { /* P3 */
+        osc_cached_message_t last = {.kind = OSC_CACHED_MESSAGE_LAST,
+                                     .peer = TARGET,
+                                     .owner = TARGET,
+                                     .first = 5,
+                                     .count = 1,
+                                     .name = joined,
+                                     .alone = 1 == i};
+        bool alone;
+
+        (void) osc_cached_copies_receive(&copies, &last, NULL, &post);
+        (void) osc_cached_copies_state(&copies, TARGET, 5, &alone);
+        assert_int_equal(alone, i);
+    }
     assert_true(osc_cached_copies_evict(&copies, TARGET, 5, &post));
     assert_int_equal(SENT(EVICT, 5, 1)->name, joined);
     assert_false(osc_cached_copies_evict(&copies, TARGET, 5, &post));

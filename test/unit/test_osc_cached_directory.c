@@ -140,15 +140,16 @@ static void test_forwards(void **state)
                                  .name = 20};
     (void) state;
 
-    begin((osc_cached_directory_config_t){.recall = 0});
+    begin((osc_cached_directory_config_t){.cooperate = true});
     receive_with(OSC_CACHED_FILL_FORWARD, OSC_CACHED_MESSAGE_FILL, 1, 7, 1, 10);
     SENT(DATA, 1, 7, 1, 10); /* nobody else has it */
     receive_with(OSC_CACHED_FILL_FORWARD, OSC_CACHED_MESSAGE_FILL, 2, 7, 1, 20);
+    assert_false(SENT(LAST, 1, 7, 1, 10)->alone); /* P3 */
     assert_int_equal(SENT(FWD, 1, 7, 1, 20)->reader, 2);
     osc_cached_directory_receive(&directory, &back, 0, &post); /* R9 */
     SENT(DATA, 2, 7, 1, 20);
     RECEIVE(EVICT, 1, 7, 1, 10);
-    SENT(LAST, 2, 7, 1, 20); /* P3 */
+    assert_true(SENT(LAST, 2, 7, 1, 20)->alone);
     end();
 }
 

@@ -597,7 +597,7 @@ bool osc_cached_copies_receive(osc_cached_copies_t *copies, const osc_cached_mes
         if (NULL != entry && OSC_CACHED_BLOCK_VALID == entry->state
             && message->name == entry->name) {
             ++copies->counts.lasts;
-            entry->alone = true;
+            entry->alone = message->alone;
         }
         break;
     default:

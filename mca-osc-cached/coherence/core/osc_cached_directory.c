@@ -588,9 +588,26 @@ static osc_cached_slot_t *forwarder(osc_cached_line_t *line, uint32_t but)
     return NULL;
 }
 
+/* P3: a sharer is the only one, or is not any more. A hint: it may come late. */
+static void send_last(osc_cached_directory_t *directory, const osc_cached_line_t *line,
+                      const osc_cached_slot_t *slot, bool alone, const osc_cached_post_t *post)
+{
+    if (directory->config.cooperate) {
+        ++directory->counts.lasts;
+        send(directory, post,
+             (osc_cached_message_t){.kind = OSC_CACHED_MESSAGE_LAST,
+                                    .peer = slot->rank,
+                                    .first = line->block,
+                                    .count = 1,
+                                    .name = slot->name,
+                                    .alone = alone});
+    }
+}
+
 /* R2: the reader is entered, under this name. @return its line, or NULL: it cannot be */
 static osc_cached_line_t *enter(osc_cached_directory_t *directory,
-                                const osc_cached_message_t *message, unsigned flags)
+                                const osc_cached_message_t *message, unsigned flags,
+                                const osc_cached_post_t *post)
 {
     uint32_t sharer = sharer_of(directory, message->peer);
     osc_cached_line_t *line = find(directory, message->first);
@@ -612,6 +629,9 @@ static osc_cached_line_t *enter(osc_cached_directory_t *directory,
         }
         slot = &slots_of(line)[line->slots++];
         *slot = (osc_cached_slot_t){.rank = sharer};
+        if (2 == line->slots) {
+            send_last(directory, line, &slots_of(line)[0], false, post);
+        }
         ++directory->member[sharer].shares;
         ++directory->shares;
     }
@@ -622,7 +642,7 @@ static osc_cached_line_t *enter(osc_cached_directory_t *directory,
 static void fill(osc_cached_directory_t *directory, const osc_cached_message_t *message,
                  unsigned flags, const osc_cached_post_t *post)
 {
-    osc_cached_line_t *line = enter(directory, message, flags);
+    osc_cached_line_t *line = enter(directory, message, flags, post);
     osc_cached_slot_t *slot = NULL;
 
     ++directory->counts.fills;
@@ -654,7 +674,7 @@ static void fill(osc_cached_directory_t *directory, const osc_cached_message_t *
                                 .name = message->name});
 }
 
-/* R10: counts only with the name that is registered. P3: who is alone now hears of it. */
+/* R10: counts only with the name that is registered. */
 static void evict(osc_cached_directory_t *directory, const osc_cached_message_t *message,
                   const osc_cached_post_t *post)
 {
@@ -668,14 +688,8 @@ static void evict(osc_cached_directory_t *directory, const osc_cached_message_t 
     ++directory->counts.evictions;
     unname(directory, slot);
     remove_slot(line, slot);
-    if (1 == line->slots && 0 == line->acks) {
-        ++directory->counts.lasts;
-        send(directory, post,
-             (osc_cached_message_t){.kind = OSC_CACHED_MESSAGE_LAST,
-                                    .peer = slots_of(line)[0].rank,
-                                    .first = message->first,
-                                    .count = 1,
-                                    .name = slots_of(line)[0].name});
+    if (1 == line->slots) {
+        send_last(directory, line, &slots_of(line)[0], true, post);
     }
     leave_if_empty(directory, line);
 }

@@ -58,6 +58,7 @@ typedef struct osc_cached_directory_config {
     uint32_t max_lines; /**< blocks in the table; then FILL gets DIRECT */
     uint32_t recall;    /**< DIRECTs until holders are asked to let go; 0: never */
     bool protect;       /**< O2: blocks are shared only while their pages are protected */
+    bool cooperate;     /**< P3: sharers hear when they are alone, and when no more */
     const uint32_t
         *node; /**< the first rank of each rank's node, one sharer together; NULL: none */
     const osc_cached_alloc_t *alloc;

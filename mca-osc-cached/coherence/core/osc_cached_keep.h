@@ -16,7 +16,8 @@
  *
  * The frames of copies that are the last ones in anybody's memory stay longest, so that the memory
  * of all processes holds as many blocks as possible. Whether a copy is the last one must be known
- * exactly: DATA says it, LAST says it later, and EVICT tells the owner (osc_cached_directory.h).
+ * exactly: DATA says it, LAST says it later, and EVICT tells the owner (osc_cached_directory.h,
+ * config.cooperate).
  *
  * OSC_CACHED_KEEP_HALVES, the paper's (vGASNet), for comparison:
  *

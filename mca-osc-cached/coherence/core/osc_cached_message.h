@@ -71,7 +71,7 @@ typedef struct osc_cached_message {
     uint32_t name; /**< of the request (FILL, DATA, DIRECT, FWD, BACK, EVICT) or of the hold; never
                       0, but in a HELD for all holds there will ever be */
     uint8_t kind;  /**< osc_cached_message_kind_t */
-    bool alone;    /**< DATA: nobody else has a copy */
+    bool alone;    /**< DATA, LAST: nobody else has a copy */
     bool whole;    /**< HOLD: all blocks of the window may be held instead, if nobody has a copy */
 } osc_cached_message_t;
 
