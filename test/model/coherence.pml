@@ -264,7 +264,7 @@ byte i, x, r;
 #define begin_get(n, b, g, k) \
     GET(n, g).block = b; GET(n, g).least = told[b]; \
     if \
-    :: WR(n).at != 0 && WR(n).at < FREEING && WB(n) == b && BREAK != DIRTY && BREAK != OWN -> \
+    :: WR(n).at != 0 && WR(n).at < FREEING && (WB(n) == b || WR(n).whole && WR(n).at == GRANTED) && BREAK != DIRTY && BREAK != OWN -> \
         GET(n, g).direct = 1                                  /* R7: own write on its way */ \
     :: else -> \
         if \
@@ -449,11 +449,13 @@ byte i, x, r;
 #endif
 #define UNSHARED(b)  (!dir[b].sharer[0] && !dir[b].sharer[1] && !dir[b].sharer[NODES - 1] && ACKED(b))
 
-#define HOLD_ARRIVES(n) \
-    :: d_step { WR(n).at == HOLD -> dir[WB(n)].holds++; invalidate(WB(n), BUT(n)); WR(n).at = ACKING } \
-    HOLD_OF_ALL_ARRIVES(n) \
-    :: d_step { WR(n).at == ACKING && (ACKED(WB(n)) && (!WR(n).whole || ACKED(OTHER(WB(n)))) || BREAK == ACKS) -> WR(n).at = HELDACK } \
-    HELD_ARRIVES(n)
+#define HOLD_ARRIVES(n) HOLD_OF_BLOCK_ARRIVES(n) HOLD_OF_ALL_ARRIVES(n) HELD_IS_SENT(n) HELD_ARRIVES(n)
+
+#define HOLD_OF_BLOCK_ARRIVES(n) \
+    :: d_step { WR(n).at == HOLD -> dir[WB(n)].holds++; invalidate(WB(n), BUT(n)); WR(n).at = ACKING }
+
+#define HELD_IS_SENT(n) \
+    :: d_step { WR(n).at == ACKING && (ACKED(WB(n)) && (!WR(n).whole || ACKED(OTHER(WB(n)))) || BREAK == ACKS) -> WR(n).at = HELDACK }
 
 #define HELD_ARRIVES(n) \
     :: d_step { WR(n).at == HELDACK -> WR(n).at = GRANTED }

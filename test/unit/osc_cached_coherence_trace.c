@@ -63,7 +63,7 @@ typedef struct {
     struct {
         int at;
         uint32_t block, hold;
-        bool landed;
+        bool landed, whole;
     } write;
     uint32_t renamed[NAMES]; /* the model's names of its FILLs */
 } process_t;
@@ -257,7 +257,7 @@ static void show(void)
 static void taken(void)
 {
     for (uint32_t i = 0; i < num_held; i++) {
-        printf("STEP(HOLD_ARRIVES(%u))\n", held[i]);
+        printf("STEP(HELD_IS_SENT(%u))\n", held[i]);
         process[held[i]].write.at = HELDACK;
     }
     num_held = 0;
@@ -272,7 +272,8 @@ static void get(uint32_t n, uint32_t b)
     process_t *me = &process[n], *mate = mates && n < 2 ? &process[1 - n] : me;
     uint32_t k = AT_IDLE == me->request[0].at ? 0 : 1, g, name = 0;
     uint64_t stamp = osc_cached_copies_stamp(&me->copies, nodes, b, 1), unused;
-    bool dirty = NO_WRITE != me->write.at && me->write.at < FREEING && b == me->write.block;
+    bool dirty = NO_WRITE != me->write.at && me->write.at < FREEING
+                 && (b == me->write.block || (GRANTED == me->write.at && me->write.whole));
     osc_cached_post_t post = post_of(n);
 
     for (g = 0; g < GETS && (me->get[g].waits || me->get[g].direct); g++) {
@@ -345,7 +346,7 @@ static void put(uint32_t n, uint32_t b)
 
     switch (me->write.at) {
     case KEPT:
-        if (b != me->write.block || 0 == below(3)) {
+        if ((b != me->write.block && !me->write.whole) || 0 == below(3)) {
             osc_cached_copies_release(&me->copies, nodes, &post);
             me->write.at = FREEING;
             printf("STEP(PUT_COMPLETES(%u))\n", n);
@@ -360,6 +361,7 @@ static void put(uint32_t n, uint32_t b)
         me->write.hold = osc_cached_copies_write(&me->copies, nodes, b, 1, &post);
         me->write.block = b;
         me->write.landed = false;
+        me->write.whole &= KEPT == me->write.at;
         me->write.at = KEPT == me->write.at ? GRANTED : HOLD;
         printf("STEP(PUT_BEGINS(%u, %u))\n", n, b);
         taken();
@@ -558,11 +560,16 @@ static void deliver(uint32_t number)
     case OSC_CACHED_MESSAGE_HOLD:
         process[message.peer].write.at = ACKING;
         osc_cached_directory_receive(&directory, &message, 0, &post);
-        printf("STEP(HOLD_ARRIVES(%u))\n", message.peer);
+        printf("STEP(HOLD_OF_%s_ARRIVES(%u))\n",
+               OSC_CACHED_MESSAGE_HELD == last.kind && OSC_CACHED_ALL_BLOCKS == last.count
+                   ? "ALL"
+                   : "BLOCK",
+               message.peer);
         break;
     case OSC_CACHED_MESSAGE_HELD:
         (void) osc_cached_copies_receive(&process[to].copies, &message, NULL, &post);
         process[to].write.at = GRANTED;
+        process[to].write.whole = OSC_CACHED_ALL_BLOCKS == message.count;
         printf("STEP(HELD_ARRIVES(%u))\n", to);
         break;
     case OSC_CACHED_MESSAGE_FREE:

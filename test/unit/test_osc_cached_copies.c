@@ -267,6 +267,35 @@ static void test_writes(void **state)
     end();
 }
 
+/* After a RECALL blocks are held one by one, until nobody seems to read there any more. */
+static void test_narrow(void **state)
+{
+    (void) state;
+    assert_int_equal(begin(false), OSC_CACHED_OK);
+    for (uint64_t i = 0; i < 3; i++) {
+        uint32_t name = 0;
+        uint64_t holds = 0;
+        bool whole;
+
+        do {
+            write_to(1000 * i + 10 * holds, 1);
+            while (num_seen < num_sent && OSC_CACHED_MESSAGE_FREE == sent[num_seen].kind) {
+                ++num_seen;
+            }
+            whole = SENT(HOLD, 1000 * i + 10 * holds, 1)->whole;
+            name = sent[num_seen - 1].name;
+            RECEIVE(HELD, 1000 * i + 10 * holds, 1, name);
+            complete();
+            ++holds;
+            num_seen = num_sent = 0;
+        } while (!whole);
+        assert_int_equal(holds, 1 + (0 == i ? 0 : OSC_CACHED_NARROW << (i - 1)));
+        RECEIVE(RECALL, 0, 1, name);
+        num_seen = num_sent;
+    }
+    end();
+}
+
 static void test_many_holds(void **state)
 {
     uint32_t name;
@@ -365,10 +394,10 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_memory),     cmocka_unit_test(test_direct),
-        cmocka_unit_test(test_files),      cmocka_unit_test(test_writes),
-        cmocka_unit_test(test_many_holds), cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_memory),  cmocka_unit_test(test_direct),
+        cmocka_unit_test(test_files),   cmocka_unit_test(test_writes),
+        cmocka_unit_test(test_narrow),  cmocka_unit_test(test_many_holds),
+        cmocka_unit_test(test_threads), cmocka_unit_test(test_no_memory),
     };
 
     allocations = -1;

@@ -385,7 +385,8 @@ uint32_t osc_cached_copies_write(osc_cached_copies_t *copies, uint32_t target, u
                                     .first = first,
                                     .count = count,
                                     .name = hold->name,
-                                    .whole = !written->narrow});
+                                    .whole = 0 == written->narrow});
+        written->narrow -= 0 < written->narrow;
     }
     if (!hold->dirty) {
         hold->dirty = true;
@@ -539,7 +540,8 @@ static void recall(osc_cached_copies_t *copies, const osc_cached_message_t *mess
     osc_cached_own_hold_t *hold = hold_named(written, message->name);
 
     ++copies->counts.recalls;
-    written->narrow = true;
+    written->narrow = (uint32_t) OSC_CACHED_NARROW << written->recalls;
+    written->recalls += written->recalls < OSC_CACHED_RECALLS;
     if (NULL != hold) {
         hold->recalled = true;
         if (hold->held && !hold->dirty) {

@@ -62,6 +62,8 @@
 enum {
     OSC_CACHED_GENERATIONS = 4096, /**< 32 KiB: of a false invalidation per 4096 */
     OSC_CACHED_KEEP_BLOCKS = 4,    /**< what covers more is not kept */
+    OSC_CACHED_NARROW = 16,        /**< HOLDs of single blocks after the first RECALL, */
+    OSC_CACHED_RECALLS = 6,        /**< twice as many after each, so often */
     OSC_CACHED_HOLDS = 8           /**< of a target; the last one can only be of all its blocks */
 };
 
@@ -129,7 +131,8 @@ typedef struct osc_cached_own_hold {
 typedef struct osc_cached_written {
     uint32_t asked;              /**< holds that are dirty and not held */
     uint32_t dirty;              /**< holds that are dirty */
-    bool narrow;                 /**< others read there: it is not asked for all blocks */
+    uint32_t narrow;             /**< HOLDs until all blocks may be held again: others read there */
+    uint8_t recalls;             /**< RECALLs, up to OSC_CACHED_RECALLS */
     bool closed;                 /**< nobody keeps copies of it any more */
     osc_cached_own_hold_t *hold; /**< OSC_CACHED_HOLDS, or NULL: none yet */
     osc_cached_own_hold_t whole; /**< of all blocks */
