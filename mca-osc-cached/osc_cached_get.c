@@ -203,7 +203,7 @@ static osc_cached_block_t block_of(const ompi_osc_cached_window_t *window,
     const osc_cached_config_t *config = &window->cache.config;
     osc_cached_block_t none = {0, 0, 0};
 
-    if (0 == config->block || 0 != key.layout || 0 < peer->profit.passed || window->threaded
+    if (0 == config->block || 0 != key.layout || 0 < peer->profit.passed
         || (OSC_CACHED_MODE_ALWAYS != window->mode && OSC_CACHED_MODE_USER != window->mode)) {
         return none;
     }
@@ -444,8 +444,9 @@ static bool is_open(ompi_osc_cached_window_t *window)
     return true;
 }
 
-/* It is not there: fetch the block around it, if that has room; false: there is none. Without
- * threads, so that the cache's work can be done before the get is issued. */
+/* It is not there: fetch the block around it, if that has room; false: there is none. The cache's
+ * work is done before the get is issued: another place for it could not be found afterwards. Gives
+ * up the lock. */
 static bool fetch_block(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
                         const arguments_t *a, const wanted_t *wanted, int *ret)
 {
@@ -455,8 +456,8 @@ static bool fetch_block(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t
     arguments_t whole = *a;
     osc_cached_key_t key = wanted->key;
     osc_cached_buffer_t buffer;
-    uint64_t sequence;
-    uint32_t record;
+    uint64_t stamp = osc_cached_cache_stamp(cache, &peer->cache), sequence;
+    uint32_t record, waits;
 
     /* the inner get must begin at a whole displacement */
     if (cache->config.block < before || !is_open(window)
@@ -464,10 +465,9 @@ static bool fetch_block(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t
         return false;
     }
     key.address = block->begin;
-    if (!osc_cached_cache_insert_block(
-            cache, &peer->cache, key, osc_cached_index_hash(&cache->index, key), &buffer,
-            block->bytes, block->skip, &wanted->buffer, wanted->bytes,
-            osc_cached_cache_stamp(cache, &peer->cache), window->sequence + 1, &record)) {
+    if (!osc_cached_cache_insert_block(cache, key, osc_cached_index_hash(&cache->index, key),
+                                       &buffer, block->bytes, block->skip, &wanted->buffer,
+                                       wanted->bytes, &record)) {
         ompi_osc_cached_bounce_done(&buffer);
         return false;
     }
@@ -476,18 +476,31 @@ static bool fetch_block(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t
     whole.origin_count = whole.target_count = (ompi_osc_cached_count_t) (before + block->bytes);
     whole.origin_dt = whole.target_dt = MPI_BYTE;
     whole.target_disp = (ptrdiff_t) (block->begin / unit);
+    ompi_osc_cached_window_unlock(window);
     *ret = issue(window, peer, &whole, &sequence);
     if (OMPI_SUCCESS != *ret) {
-        osc_cached_cache_abandon(cache, &peer->cache, record);
+        ompi_osc_cached_window_lock(window);
+        osc_cached_cache_abandon(cache, record);
+        ompi_osc_cached_window_unlock(window);
         return true;
     }
     (void) ompi_osc_cached_issued(window, peer);
+    waits = osc_cached_cache_block_issued(cache, &peer->cache, record, stamp, sequence);
     account(window, peer, wanted, OSC_CACHED_DIRECT, 0, false);
     ompi_osc_cached_count(window, OSC_CACHED_STAT_block_fetches);
     ompi_osc_cached_add(window, OSC_CACHED_STAT_bytes_fetched, block->bytes - wanted->bytes);
     if (OPAL_UNLIKELY(window->told_resizes != cache->resizes)) {
         ompi_osc_cached_info_tell(window);
     }
+    if (OPAL_UNLIKELY(window->threaded && is_exposed(&wanted->buffer, wanted->bytes))) {
+        /* since the look-up, by another thread: it may not wait */
+        buffer = osc_cached_cache_withdraw(cache, &peer->cache, waits);
+        ompi_osc_cached_window_unlock(window);
+        *ret = pass(window, peer, a);
+        ompi_osc_cached_type_done(&buffer);
+        return true;
+    }
+    ompi_osc_cached_window_unlock(window);
     return true;
 }
 
@@ -610,8 +623,8 @@ static bool waits_exposed(const osc_cached_cache_t *cache, const osc_cached_reco
 {
     const osc_cached_record_t *fill;
 
-    if (0 == record->sequence || record->fills) {
-        return false;
+    if (0 == record->sequence || OSC_CACHED_CACHE_PARKED == record->sequence || record->fills) {
+        return false; /* who has parked it asks again */
     }
     if (OSC_CACHED_ENTRY_PENDING == cache->storage.entries[record->entry].state) {
         fill = &cache->records[cache->storage.entries[record->entry].fill];
@@ -803,6 +816,7 @@ __opal_attribute_noinline__ static bool is_shared_hit(ompi_osc_cached_window_t *
     osc_cached_key_t key = {0, a->target, 0};
     osc_cached_lane_t *lane;
     ompi_osc_cached_peer_t *peer;
+    osc_cached_block_t block;
     uint64_t begin;
     bool hit = false;
 
@@ -822,7 +836,14 @@ __opal_attribute_noinline__ static bool is_shared_hit(ompi_osc_cached_window_t *
         begin = (0 == lane->hits % MEASURED) ? ompi_osc_cached_now() : 0;
         key.address =
             (uint64_t) a->target_disp * unit_of(window, a->target) + (uint64_t) target->true_lb;
-        hit = osc_cached_gate_hit(lane, &window->cache, peer, key, buffer, bytes);
+        hit = osc_cached_gate_hit(lane, &window->cache, peer, key, 0, buffer, bytes);
+        if (OPAL_UNLIKELY(!hit && 0 != window->cache.config.block)) {
+            block = block_of(window, peer, key, bytes);
+            key.address = block.begin;
+            hit =
+                0 < block.bytes
+                && osc_cached_gate_hit(lane, &window->cache, peer, key, block.skip, buffer, bytes);
+        }
         if (hit && 0 < begin) {
             lane->hit_ns = (uint32_t) ompi_osc_cached_since(begin, 1);
         }

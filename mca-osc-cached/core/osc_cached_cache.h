@@ -55,7 +55,7 @@
  *  I3 the storage has no used regions but those of entries in the index.
  *  I4 pins of an entry is the number of records that name it; a PENDING entry has its fill record
  *     and no bytes, a CACHED one has some, and no record lends.
- *  I5 the records of a target are in the order of their sequence numbers.
+ *  I5 the records of a target are in the order of their sequence numbers; parked ones have none.
  *  I6 a record that waits stands behind the one that fills its entry, or the entry is CACHED.
  *  I7 holes are found as the scheme wants it.
  *  I8 no entry has the key that is known to be absent.
@@ -150,6 +150,9 @@ typedef struct {
 typedef uint64_t (*osc_cached_more_fn_t)(const void *context, int32_t target, uint64_t address,
                                          size_t bytes);
 
+/** Sequence number of a record that is parked. */
+#define OSC_CACHED_CACHE_PARKED UINT64_MAX
+
 /** A get whose bytes are on the way. */
 typedef struct {
     osc_cached_buffer_t buffer;
@@ -175,6 +178,7 @@ typedef struct {
     osc_cached_index_t index;
     osc_cached_storage_t storage; /**< with the entries */
     osc_cached_duel_t duel;
+    osc_cached_target_t parked; /**< no target: records of blocks that are not issued yet */
     osc_cached_record_t *records;
     uint32_t max_records;    /**< size of the array */
     uint32_t num_records;    /**< in use */
@@ -496,25 +500,33 @@ osc_cached_access_t osc_cached_cache_get_inside(osc_cached_cache_t *cache,
                                                 bool joins, uint64_t sequence);
 
 /**
- * Keep what a get will bring that is about to be issued for another one, a part of it: both are
- * recorded, with sequence and sequence + 1. Only if there is room that nobody uses.
+ * Keep what a get will bring that is about to be issued for another one, a part of it. Only if
+ * there is room that nobody uses. Both are recorded and parked, found by nobody and completed by
+ * nothing, until osc_cached_cache_block_issued or osc_cached_cache_abandon: the owner need not hold
+ * its lock meanwhile.
  *
  * @param buffer  of the get that is issued
  * @param skip    bytes from its begin to that of the other one,
  * @param to      which wants these
  * @param wanted  bytes
- * @param record  set to the record of the first, for osc_cached_cache_abandon
+ * @param record  set to the record of the first
  * @return whether it will be kept; if not, nothing happened
  */
-bool osc_cached_cache_insert_block(osc_cached_cache_t *cache, osc_cached_target_t *target,
-                                   osc_cached_key_t key, uint64_t hash,
+bool osc_cached_cache_insert_block(osc_cached_cache_t *cache, osc_cached_key_t key, uint64_t hash,
                                    const osc_cached_buffer_t *buffer, size_t bytes, uint32_t skip,
-                                   const osc_cached_buffer_t *to, size_t wanted, uint64_t stamp,
-                                   uint64_t sequence, uint32_t *record);
+                                   const osc_cached_buffer_t *to, size_t wanted, uint32_t *record);
 
-/** Nothing will come of what osc_cached_cache_insert_block has just recorded. */
-void osc_cached_cache_abandon(osc_cached_cache_t *cache, osc_cached_target_t *target,
-                              uint32_t record);
+/**
+ * It was issued: the two are on their way, with sequence and sequence + 1.
+ *
+ * @param stamp  osc_cached_cache_stamp from before the get was issued
+ * @return the record of the get that waits
+ */
+uint32_t osc_cached_cache_block_issued(osc_cached_cache_t *cache, osc_cached_target_t *target,
+                                       uint32_t record, uint64_t stamp, uint64_t sequence);
+
+/** It was not, and nothing will come of it. */
+void osc_cached_cache_abandon(osc_cached_cache_t *cache, uint32_t record);
 
 /**
  * Keep the rest of a partial hit as well, if there is room without an eviction.

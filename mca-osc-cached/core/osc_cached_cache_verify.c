@@ -9,36 +9,43 @@
  */
 #include "osc_cached_cache_internal.h"
 
+static int verify_list(const osc_cached_cache_t *cache, const osc_cached_target_t *target,
+                       uint32_t *count, uint32_t *pins)
+{
+    bool parked = target == &cache->parked;
+    uint64_t before = 0;
+    uint32_t prev = 0;
+
+    for (uint32_t i = target->head; 0 != i; prev = i, i = cache->records[i - 1].next) {
+        const osc_cached_record_t *record = &cache->records[i - 1];
+        const osc_cached_entry_t *entry = &cache->storage.entries[record->entry];
+
+        ++*count;
+        if (parked != (OSC_CACHED_CACHE_PARKED == record->sequence) || record->prev != prev
+            || (!parked && record->sequence <= before)) {
+            return 5;
+        }
+        before = record->sequence;
+        ++pins[record->entry];
+        if (record->fills ? entry->fill != i - 1
+                          : OSC_CACHED_ENTRY_PENDING == entry->state && !parked
+                                && record->sequence <= cache->records[entry->fill].sequence) {
+            return 6;
+        }
+    }
+    return (target->tail == prev) ? 0 : 5;
+}
+
 static int verify_records(const osc_cached_cache_t *cache, const osc_cached_target_t *targets,
                           uint32_t num_targets, uint32_t *pins)
 {
     uint32_t count = 0;
+    int broken = verify_list(cache, &cache->parked, &count, pins);
 
-    for (uint32_t t = 0; t < num_targets; ++t) {
-        uint64_t before = 0;
-        uint32_t prev = 0;
-
-        for (uint32_t i = targets[t].head; 0 != i; prev = i, i = cache->records[i - 1].next) {
-            const osc_cached_record_t *record = &cache->records[i - 1];
-            const osc_cached_entry_t *entry = &cache->storage.entries[record->entry];
-
-            ++count;
-            if (record->sequence <= before || record->prev != prev) {
-                return 5;
-            }
-            before = record->sequence;
-            ++pins[record->entry];
-            if (record->fills ? entry->fill != i - 1
-                              : OSC_CACHED_ENTRY_PENDING == entry->state
-                                    && record->sequence <= cache->records[entry->fill].sequence) {
-                return 6;
-            }
-        }
-        if (targets[t].tail != prev) {
-            return 5;
-        }
+    for (uint32_t t = 0; t < num_targets && 0 == broken; ++t) {
+        broken = verify_list(cache, &targets[t], &count, pins);
     }
-    return (count == cache->num_records) ? 0 : 4;
+    return (0 != broken || count == cache->num_records) ? broken : 4;
 }
 
 int osc_cached_cache_verify(const osc_cached_cache_t *cache, const osc_cached_target_t *targets,

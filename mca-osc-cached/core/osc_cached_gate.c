@@ -111,15 +111,16 @@ static osc_cached_entry_t *find(osc_cached_cache_t *cache, const osc_cached_targ
 }
 
 bool osc_cached_gate_hit(osc_cached_lane_t *lane, osc_cached_cache_t *cache,
-                         osc_cached_peer_t *peer, osc_cached_key_t key, void *buffer, size_t bytes)
+                         osc_cached_peer_t *peer, osc_cached_key_t key, uint32_t skip, void *buffer,
+                         size_t bytes)
 {
-    osc_cached_entry_t *entry = find(cache, &peer->cache, key, bytes);
+    osc_cached_entry_t *entry = find(cache, &peer->cache, key, skip + bytes);
     uint32_t at = (uint32_t) peer->rank % OSC_CACHED_GATE_PEERS;
 
     if (NULL == entry) {
         return false;
     }
-    memcpy(buffer, osc_cached_storage_at(&cache->storage, entry->offset), bytes);
+    memcpy(buffer, (char *) osc_cached_storage_at(&cache->storage, entry->offset) + skip, bytes);
     ++lane->hits;
     lane->bytes += bytes;
     if (peer != lane->peers[at].peer) {

@@ -119,10 +119,12 @@ static inline bool osc_cached_gate_round_ends(const osc_cached_peer_t *peer)
 /**
  * A get, in a lane. The cache must be open, and the peer not be nobody.
  *
+ * @param skip  bytes from the entry's begin to the get's
  * @return whether it was a hit: all bytes were there and were copied
  */
 bool osc_cached_gate_hit(osc_cached_lane_t *lane, osc_cached_cache_t *cache,
-                         osc_cached_peer_t *peer, osc_cached_key_t key, void *buffer, size_t bytes);
+                         osc_cached_peer_t *peer, osc_cached_key_t key, uint32_t skip, void *buffer,
+                         size_t bytes);
 
 /** Nobody is inside from now on; caller holds the lock. */
 void osc_cached_gate_close(osc_cached_gate_t *gate);

@@ -214,10 +214,23 @@ static bool insert_block(fixture_t *f, osc_cached_key_t key, void *address, size
     osc_cached_target_t *target = &f->targets[key.target];
     osc_cached_buffer_t buffer = buffer_at(address);
 
+    if (!osc_cached_cache_insert_block(&f->c, key, osc_cached_index_hash(&f->c.index, key), &buffer,
+                                       bytes, skip, to, wanted, record)) {
+        return false;
+    }
     f->sequence += 2;
-    return osc_cached_cache_insert_block(
-        &f->c, target, key, osc_cached_index_hash(&f->c.index, key), &buffer, bytes, skip, to,
-        wanted, osc_cached_cache_stamp(&f->c, target), f->sequence - 1, record);
+    (void) osc_cached_cache_block_issued(&f->c, target, *record,
+                                         osc_cached_cache_stamp(&f->c, target), f->sequence - 1);
+    return true;
+}
+
+static bool park_block(fixture_t *f, osc_cached_key_t key, void *address, size_t bytes,
+                       osc_cached_buffer_t *to, uint32_t *record)
+{
+    osc_cached_buffer_t buffer = buffer_at(address);
+
+    return osc_cached_cache_insert_block(&f->c, key, osc_cached_index_hash(&f->c.index, key),
+                                         &buffer, bytes, 16, to, 8, record);
 }
 
 static osc_cached_access_t get_inside(fixture_t *f, osc_cached_key_t key, uint32_t skip,
@@ -280,8 +293,8 @@ static void test_block_without_room(void **state)
 
     (void) state;
     begin(&f, 64, 4096);
-    assert_true(insert_block(&f, key_at(1, 0), block, 256, 16, &to, 8, &record));
-    osc_cached_cache_abandon(&f.c, &f.targets[1], record);
+    assert_true(park_block(&f, key_at(1, 0), block, 256, &to, &record));
+    osc_cached_cache_abandon(&f.c, record);
     verify(&f);
     assert_null(find(&f, key_at(1, 0)));
     assert_int_equal(0, f.c.num_records);
@@ -305,6 +318,52 @@ static void test_block_without_room(void **state)
     }
     assert_false(insert_block(&f, key_at(1, 0), block, 256, 16, &to, 8, &record));
     end(&f);
+}
+
+/* A block that is not issued yet: other threads do not find it, and what they complete is not its
+ * get, although that may have been recorded before theirs. */
+static void test_block_parked(void **state)
+{
+    unsigned char block[256], other[256], first[8];
+    osc_cached_buffer_t to = buffer_at(first);
+    osc_cached_key_t key = key_at(0, 512);
+    uint64_t stamp;
+    uint32_t record, another;
+    fixture_t f;
+
+    (void) state;
+    for (int invalidated = 0; invalidated < 2; ++invalidated) {
+        begin(&f, 64, 4096);
+        memset(first, 0, sizeof(first));
+        memset(block, 0xee, sizeof(block));
+        stamp = osc_cached_cache_stamp(&f.c, &f.targets[0]);
+        assert_true(park_block(&f, key, block, 256, &to, &record));
+        verify(&f);
+        assert_null(find(&f, key));
+        assert_false(park_block(&f, key, other, 256, &to, &another)); /* the same one */
+        assert_true(park_block(&f, key_at(0, 1024), other, 256, &to, &another));
+        assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(0, 3072), 1, 32)); /* and completed */
+        verify(&f);
+        expect_hit(&f, key_at(0, 3072), 1, 32);
+        assert_int_equal(4, f.c.num_records);
+        assert_int_equal(0, first[0]);
+        if (invalidated) {
+            osc_cached_cache_invalidate_target(&f.targets[0]);
+        }
+        f.sequence += 2;
+        (void) osc_cached_cache_block_issued(&f.c, &f.targets[0], record, stamp, f.sequence - 1);
+        verify(&f);
+        assert_int_equal(!invalidated, NULL != find(&f, key));
+        osc_cached_cache_abandon(&f.c, another);
+        verify(&f);
+        fetch(key, 1, 0, block, 256);
+        complete(&f, 0);
+        verify(&f);
+        assert_memory_equal(block + 16, first, 8);
+        assert_int_equal(!invalidated, NULL != find(&f, key));
+        assert_int_equal(0, f.c.num_records);
+        end(&f);
+    }
 }
 
 static void test_partial_and_extend(void **state)
@@ -727,6 +786,7 @@ int main(void)
         cmocka_unit_test(test_block_of),
         cmocka_unit_test(test_block),
         cmocka_unit_test(test_block_without_room),
+        cmocka_unit_test(test_block_parked),
         cmocka_unit_test(test_partial_and_extend),
         cmocka_unit_test(test_partial_of_a_layout),
         cmocka_unit_test(test_join),

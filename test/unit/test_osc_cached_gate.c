@@ -190,7 +190,7 @@ static void *reader(void *argument)
         }
         peer = osc_cached_peers_find(&window.peers, key.target);
         if (!osc_cached_is_nobody(peer)
-            && osc_cached_gate_hit(lane, &window.cache, peer, key, buffer, bytes)) {
+            && osc_cached_gate_hit(lane, &window.cache, peer, key, 0, buffer, bytes)) {
             ++own->hits;
             own->bytes += bytes;
             own->wrong += !is_right(key, window.versions[key.target], buffer, bytes);
@@ -301,7 +301,7 @@ static void test_counts(void **state)
                                   .sample = 8,
                                   .adapt = osc_cached_adapt_defaults};
     osc_cached_lane_t *lane;
-    unsigned char buffer[BYTES_MAX + 1];
+    unsigned char buffer[BYTES_MAX + 1], last;
     uint64_t before, hits = 0;
 
     (void) state;
@@ -323,8 +323,8 @@ static void test_counts(void **state)
         lane = osc_cached_gate_enter(&window.gate);
         assert_non_null(lane);
         assert_true(osc_cached_gate_hit(lane, &window.cache,
-                                        osc_cached_peers_find(&window.peers, target), key, buffer,
-                                        bytes_of(key)));
+                                        osc_cached_peers_find(&window.peers, target), key, 0,
+                                        buffer, bytes_of(key)));
         lane->hit_ns = 70;
         osc_cached_gate_leave(lane);
         assert_true(is_right(key, 0, buffer, bytes_of(key)));
@@ -334,9 +334,16 @@ static void test_counts(void **state)
     assert_non_null(lane);
     /* one byte more than there is */
     assert_false(osc_cached_gate_hit(lane, &window.cache, osc_cached_peers_find(&window.peers, 1),
-                                     key_of(1, 0), buffer, bytes_of(key_of(1, 0)) + 1));
+                                     key_of(1, 0), 0, buffer, bytes_of(key_of(1, 0)) + 1));
     assert_false(osc_cached_gate_hit(lane, &window.cache, osc_cached_peers_find(&window.peers, 1),
-                                     key_of(1, 1), buffer, 1));
+                                     key_of(1, 1), 0, buffer, 1));
+    /* the last byte, and one behind it */
+    assert_true(osc_cached_gate_hit(lane, &window.cache, osc_cached_peers_find(&window.peers, 1),
+                                    key_of(1, 0), (uint32_t) bytes_of(key_of(1, 0)) - 1, &last, 1));
+    ++hits;
+    assert_int_equal(byte_of(key_of(1, 0), 0, bytes_of(key_of(1, 0)) - 1), last);
+    assert_false(osc_cached_gate_hit(lane, &window.cache, osc_cached_peers_find(&window.peers, 1),
+                                     key_of(1, 0), (uint32_t) bytes_of(key_of(1, 0)), &last, 1));
     osc_cached_gate_leave(lane);
     lock();
     check_all();
