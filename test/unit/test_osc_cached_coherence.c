@@ -813,10 +813,86 @@ static void test_random(void **state)
     SHOW(given_up);
 }
 
+/* A number that is often one that means something. */
+static uint64_t any(void)
+{
+    static const uint64_t some[] = {0, 1, 2, 3, 64, 65, UINT32_MAX, UINT64_MAX - 1, UINT64_MAX};
+
+    return 0 < below(4) ? some[below(sizeof(some) / sizeof(some[0]))]
+                        : (uint64_t) below(UINT32_MAX) << below(32);
+}
+
+static void drop_message(void *context, const osc_cached_message_t *message)
+{
+    (void) context;
+    assert_true(message->peer < world.ranks && message->owner < world.ranks);
+}
+
+/* A world, sooner or later: allocations may fail. */
+static void create_some(void)
+{
+    while (!create()) {
+        destroy();
+    }
+}
+
+/* Any message at all: nothing is sent to ranks that do not exist, and the invariants hold. */
+static void test_damaged(void **state)
+{
+    const osc_cached_post_t post = {drop_message, NULL};
+    uint32_t steps = operations_of(1, 10);
+    (void) state;
+
+    world.random = seed_get(17);
+    create_some();
+    for (uint32_t i = 0; i < steps; i++) {
+        process_t *me = &world.process[below(world.ranks)];
+        osc_cached_message_t message = {.kind = (uint8_t) below(16),
+                                        .first = any(),
+                                        .count = any(),
+                                        .peer = (uint32_t) any(),
+                                        .owner = (uint32_t) any(),
+                                        .reader = (uint32_t) any(),
+                                        .name = (uint32_t) any(),
+                                        .alone = 0 == below(2),
+                                        .whole = 0 == below(2)};
+        uint32_t target = below(world.ranks), name;
+        uint64_t stamp;
+
+        switch (below(8)) {
+        case 0:
+            (void) osc_cached_copies_miss(&me->copies, target, any(), 1, &stamp, &name, &post);
+            break;
+        case 1:
+            osc_cached_copies_written(
+                &me->copies, target,
+                osc_cached_copies_write(&me->copies, target, below(9), 1, &post));
+            break;
+        case 2:
+            osc_cached_copies_complete(&me->copies, target, osc_cached_copies_mark(&me->copies),
+                                       &post);
+            break;
+        default:
+            osc_cached_directory_receive(&me->directory, &message, below(4), &post);
+            (void) osc_cached_copies_receive(&me->copies, &message, NULL, &post);
+            break;
+        }
+        if (0 == i % 256) {
+            verify();
+        }
+        if (0 == i % 20000) {
+            destroy();
+            create_some();
+        }
+    }
+    destroy();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random),
+        cmocka_unit_test(test_damaged),
     };
 
     print_message("seed %llu (OSC_CACHED_SEED)\n", (unsigned long long) seed_get(16));

@@ -393,6 +393,14 @@ static void test_unknown(void **state)
         osc_cached_message_unknown(&message, &post);
         sent_is(kinds[i].reply, 4, 6, 1, 7);
     }
+    osc_cached_message_unknown(&(osc_cached_message_t){.kind = OSC_CACHED_MESSAGE_BACK,
+                                                       .peer = 4,
+                                                       .reader = 5,
+                                                       .first = 6,
+                                                       .count = 1,
+                                                       .name = 7},
+                               &post);
+    SENT(DIRECT, 5, 6, 1, 7);
     osc_cached_message_unknown(&(osc_cached_message_t){.kind = OSC_CACHED_MESSAGE_FREE}, &post);
     nothing_sent();
 }

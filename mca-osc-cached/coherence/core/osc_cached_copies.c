@@ -570,7 +570,8 @@ bool osc_cached_copies_receive(osc_cached_copies_t *copies, const osc_cached_mes
     osc_cached_block_entry_t *entry;
     osc_cached_message_t reply;
 
-    if (message->owner >= copies->config.ranks) {
+    if (message->owner >= copies->config.ranks || message->peer >= copies->config.ranks
+        || message->reader >= copies->config.ranks || 0 == message->count) {
         return false; /* damaged */
     }
     switch (message->kind) {
