@@ -242,6 +242,16 @@ void ompi_osc_cached_stores_pages(const ompi_osc_cached_watch_t *stores, uint64_
     *count = (size_t) ((skew + to + stores->page - 1) / stores->page) - *first;
 }
 
+void ompi_osc_cached_stores_bytes(const ompi_osc_cached_watch_t *stores, size_t page,
+                                  uint64_t *from, uint64_t *to)
+{
+    uint64_t skew = (uint64_t) ((char *) stores->config.base - stores->base);
+    uint64_t begin = (uint64_t) page * stores->page, end = begin + stores->page;
+
+    *from = (begin < skew) ? 0 : begin - skew;
+    *to = (end - skew < stores->config.size) ? end - skew : stores->config.size;
+}
+
 /* Protection */
 
 /* Where a part is not there any more, whoever waits for it must go on, too. */
@@ -464,6 +474,14 @@ void ompi_osc_cached_stores_pages(const ompi_osc_cached_watch_t *stores, uint64_
     (void) from;
     (void) to;
     *first = *count = 0;
+}
+
+void ompi_osc_cached_stores_bytes(const ompi_osc_cached_watch_t *stores, size_t page,
+                                  uint64_t *from, uint64_t *to)
+{
+    (void) stores;
+    (void) page;
+    *from = *to = 0;
 }
 
 bool ompi_osc_cached_stores_arm(ompi_osc_cached_watch_t *stores, size_t first, size_t count)

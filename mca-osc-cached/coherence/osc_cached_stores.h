@@ -84,6 +84,10 @@ void ompi_osc_cached_stores_handle(ompi_osc_cached_watch_t *stores);
 void ompi_osc_cached_stores_pages(const ompi_osc_cached_watch_t *stores, uint64_t from, uint64_t to,
                                   size_t *first, size_t *count);
 
+/** The bytes of the window that a page has. */
+void ompi_osc_cached_stores_bytes(const ompi_osc_cached_watch_t *stores, size_t page,
+                                  uint64_t *from, uint64_t *to);
+
 /**
  * Protects pages, in one system call; those that are protected stay so.
  *

@@ -397,6 +397,7 @@ static void test_edges(void **state)
     owner_t owner = {.pages = 8, .memory = map(8, MAP_PRIVATE | MAP_ANONYMOUS, -1)};
     ompi_osc_cached_stores_config_t config = config_of(&owner);
     size_t first, count;
+    uint64_t from, to;
 
     (void) state;
     config.base = owner.memory + page + 100;
@@ -411,6 +412,12 @@ static void test_edges(void **state)
     ompi_osc_cached_stores_pages(owner.stores, page - 100, 2 * page - 100, &first, &count);
     assert_int_equal(1, first);
     assert_int_equal(1, count);
+    ompi_osc_cached_stores_bytes(owner.stores, 0, &from, &to);
+    assert_int_equal(0, from);
+    assert_int_equal(page - 100, to);
+    ompi_osc_cached_stores_bytes(owner.stores, 4, &from, &to);
+    assert_int_equal(4 * page - 100, from);
+    assert_int_equal(4 * page, to);
     assert_false(arm(&owner, 0, 2));
     assert_false(arm(&owner, 3, 2));
     assert_false(arm(&owner, 9, 1));

@@ -1,0 +1,230 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * I1  all pages of a block that has sharers are protected
+ * I2  each page that is waited for is in a hold of the list
+ *
+ * The directory is not called from within itself: HELD only marks a hold, whose end is
+ * ompi_osc_cached_detect_settle.
+ *
+ * Needs nothing of Open MPI: test/unit/test_osc_cached_detect.c.
+ */
+
+#include "osc_cached_detect.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Blocks that are held so that stores to some pages may continue. */
+typedef struct hold {
+    struct hold *next;
+    size_t first, count; /* pages */
+    uint32_t name;       /* 0: the directory has not told it yet */
+    bool held;
+} hold_t;
+
+struct ompi_osc_cached_detect {
+    ompi_osc_cached_detect_config_t config;
+    ompi_osc_cached_watch_t *watch;
+    size_t pages;
+    hold_t *holds;
+    hold_t all;       /* of all blocks, for which there is always memory */
+    bool withdrawing; /* it is in the list */
+    uint64_t traps;
+    pthread_t thread;
+    int wake[2]; /* the thread ends when there is something to read */
+};
+
+/* The directory may say at once that it is there. */
+static void take(ompi_osc_cached_detect_t *detect, hold_t *hold, uint64_t first, uint64_t count)
+{
+    hold->name = 0;
+    hold->held = false;
+    hold->next = detect->holds;
+    detect->holds = hold;
+    hold->name =
+        osc_cached_directory_hold(detect->config.directory, first, count, detect->config.post);
+}
+
+/* Take back all copies, and leave the pages alone. */
+static void withdraw(ompi_osc_cached_detect_t *detect)
+{
+    if (!detect->withdrawing) {
+        detect->withdrawing = true;
+        detect->all.first = 0;
+        detect->all.count = detect->pages;
+        take(detect, &detect->all, 0, OSC_CACHED_ALL_BLOCKS);
+    }
+}
+
+bool ompi_osc_cached_detect_held(ompi_osc_cached_detect_t *detect, uint32_t name)
+{
+    for (hold_t *hold = detect->holds; NULL != hold; hold = hold->next) {
+        if (name == hold->name || 0 == hold->name) {
+            hold->held = true;
+            return true;
+        }
+    }
+    return false;
+}
+
+void ompi_osc_cached_detect_settle(ompi_osc_cached_detect_t *detect)
+{
+    hold_t **link = &detect->holds, *hold;
+
+    while (NULL != (hold = *link)) {
+        if (!hold->held) {
+            link = &hold->next;
+            continue;
+        }
+        *link = hold->next;
+        ompi_osc_cached_stores_release(detect->watch, hold->first, hold->count);
+        osc_cached_directory_free(detect->config.directory, hold->name);
+        if (&detect->all == hold) {
+            detect->withdrawing = false;
+        } else {
+            free(hold);
+        }
+    }
+}
+
+/* The first store to a page. */
+static void trapped(void *context, size_t page)
+{
+    ompi_osc_cached_detect_t *detect = context;
+    const ompi_osc_cached_detect_config_t *config = &detect->config;
+    hold_t *hold = malloc(sizeof(*hold));
+    uint64_t from, to, first;
+
+    ompi_osc_cached_stores_bytes(detect->watch, page, &from, &to);
+    first = from >> config->block_shift;
+    config->enter(config->context);
+    ++detect->traps;
+    if (NULL != hold) {
+        hold->first = page;
+        hold->count = 1;
+        take(detect, hold, first, ((to - 1) >> config->block_shift) + 1 - first);
+    }
+    if (NULL == hold || !ompi_osc_cached_stores_pays(detect->watch)) {
+        withdraw(detect);
+    }
+    ompi_osc_cached_detect_settle(detect);
+    config->leave(config->context);
+}
+
+static void *wait_for_stores(void *argument)
+{
+    ompi_osc_cached_detect_t *detect = argument;
+    struct pollfd polled[2] = {
+        {.fd = ompi_osc_cached_stores_descriptor(detect->watch), .events = POLLIN},
+        {.fd = detect->wake[0], .events = POLLIN},
+    };
+
+    for (;;) {
+        if (0 < poll(polled, 2, -1)) {
+            if (0 != (POLLIN & polled[0].revents)) {
+                ompi_osc_cached_stores_handle(detect->watch);
+            }
+            if (0 != polled[1].revents) {
+                return NULL;
+            }
+        }
+    }
+}
+
+unsigned ompi_osc_cached_detect_fill(ompi_osc_cached_detect_t *detect, uint64_t block)
+{
+    uint64_t from = block << detect->config.block_shift;
+    uint64_t to = (block + 1) << detect->config.block_shift, size = detect->config.size;
+    size_t first, count;
+
+    if (from >= size || !osc_cached_directory_must_protect(detect->config.directory, block)) {
+        return 0;
+    }
+    ompi_osc_cached_stores_pages(detect->watch, from, (to < size) ? to : size, &first, &count);
+    return ompi_osc_cached_stores_arm(detect->watch, first, count) ? OSC_CACHED_FILL_PROTECTED : 0;
+}
+
+uint64_t ompi_osc_cached_detect_traps(const ompi_osc_cached_detect_t *detect)
+{
+    return detect->traps;
+}
+
+/* Life */
+
+/* What it needs of the system. */
+static bool start(ompi_osc_cached_detect_t *detect)
+{
+    if (0 != pipe(detect->wake)) {
+        return false;
+    }
+    (void) fcntl(detect->wake[0], F_SETFD, FD_CLOEXEC);
+    (void) fcntl(detect->wake[1], F_SETFD, FD_CLOEXEC);
+    if (0 != pthread_create(&detect->thread, NULL, wait_for_stores, detect)) {
+        (void) close(detect->wake[0]);
+        (void) close(detect->wake[1]);
+        return false;
+    }
+    return true;
+}
+
+ompi_osc_cached_detect_t *ompi_osc_cached_detect_open(const ompi_osc_cached_detect_config_t *config,
+                                                      ompi_osc_cached_stores_reason_t *reason)
+{
+    ompi_osc_cached_detect_t *detect = calloc(1, sizeof(*detect));
+    ompi_osc_cached_stores_config_t stores = {.base = config->base,
+                                              .size = config->size,
+                                              .inner = config->inner,
+                                              .device = config->device,
+                                              .trapped = trapped,
+                                              .context = detect,
+                                              .now = config->now};
+    size_t first;
+
+    if (NULL == detect) {
+        *reason = OSC_CACHED_STORES_NO_MEMORY;
+        return NULL;
+    }
+    detect->config = *config;
+    detect->watch = ompi_osc_cached_stores_open(&stores, reason);
+    if (NULL == detect->watch) {
+        free(detect);
+        return NULL;
+    }
+    ompi_osc_cached_stores_pages(detect->watch, 0, config->size, &first, &detect->pages);
+    if (!start(detect)) {
+        *reason = OSC_CACHED_STORES_NO_MEMORY;
+        ompi_osc_cached_stores_close(detect->watch);
+        free(detect);
+        return NULL;
+    }
+    return detect;
+}
+
+void ompi_osc_cached_detect_close(ompi_osc_cached_detect_t *detect)
+{
+    static const char byte = 0;
+
+    if (NULL == detect) {
+        return;
+    }
+    while (1 != write(detect->wake[1], &byte, 1)) {
+    }
+    (void) pthread_join(detect->thread, NULL);
+    ompi_osc_cached_stores_close(detect->watch); /* who waits still continues */
+    (void) close(detect->wake[0]);
+    (void) close(detect->wake[1]);
+    while (NULL != detect->holds) {
+        hold_t *hold = detect->holds;
+
+        detect->holds = hold->next;
+        if (&detect->all != hold) {
+            free(hold);
+        }
+    }
+    free(detect);
+}
