@@ -328,6 +328,9 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
         return OMPI_ERR_NOT_SUPPORTED;
     }
     cached = wraps && can_be_cached(inner, flavor);
+    if (MPI_WIN_FLAVOR_ALLOCATE == flavor && !ompi_osc_cached_storage_is_agreed(comm, on_file)) {
+        return OMPI_ERROR;
+    }
     if (on_file) {
         ret = ompi_osc_cached_storage_open(win, base, size, comm, info);
         if (OMPI_SUCCESS != ret) {
@@ -407,5 +410,8 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
                             "osc/cached: no memory for the info keys of a window");
     }
     ompi_osc_cached_choose_by_name(window, largest);
+    if (on_file) {
+        ompi_osc_cached_storage_tell(win);
+    }
     return OMPI_SUCCESS;
 }

@@ -111,10 +111,9 @@ static bool read_count(const ompi_osc_cached_window_t *window, const char *key, 
     return false;
 }
 
-/* Store a value where MPI_Win_get_info finds it. */
-static void tell(ompi_osc_cached_window_t *window, const char *key, const char *value)
+void ompi_osc_cached_info_store(const ompi_win_t *win, const char *key, const char *value)
 {
-    opal_info_t *info = window->win->super.s_info;
+    opal_info_t *info = win->super.s_info;
 
     if (NULL == info) {
         return;
@@ -128,6 +127,11 @@ static void tell(ompi_osc_cached_window_t *window, const char *key, const char *
         (void) opal_info_set(info, asked, value);
     }
 #endif
+}
+
+static void tell(ompi_osc_cached_window_t *window, const char *key, const char *value)
+{
+    ompi_osc_cached_info_store(window->win, key, value);
 }
 
 void ompi_osc_cached_info_tell(ompi_osc_cached_window_t *window)

@@ -12,6 +12,8 @@
 
 BEGIN_C_DECLS
 
+/** Let MPI_Win_get_info report a value. */
+void ompi_osc_cached_info_store(const ompi_win_t *win, const char *key, const char *value);
 /** Let MPI_Win_get_info report the mode and the sizes in force. */
 void ompi_osc_cached_info_tell(ompi_osc_cached_window_t *window);
 /** Take the window's info keys, now and when MPI_Win_set_info changes them. */

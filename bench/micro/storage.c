@@ -1,11 +1,14 @@
 /*
  * Windows on files (alloc_type=storage), in turns with what they are compared with:
  *
- *     storage --what=warm     gets from a file that is in memory, beside a window in memory
- *     storage --what=sync     MPI_Win_sync of an unchanged window of 512 MiB, and of one page of
- * it; beside msync of the whole window storage --what=limited  random gets of 4 KiB from a target
- * that may use a quarter of the window's size as memory (control groups), beside the kernel's own
- * read-ahead
+ *     --what=warm     gets from a file that is in memory, beside a window in memory
+ *     --what=sync     MPI_Win_sync of an unchanged window of 512 MiB, and of one page of it; beside
+ *                     msync of the whole window
+ *     --what=limited  random gets of 4 KiB from a target that may use a quarter of the window as
+ *                     memory (control groups), beside the kernel's own read-ahead
+ *     --what=blocks   vGASNet's Fig. 7: throughput of gets of several sizes from a window in memory
+ *                     ("gasnet_get"), from a file that is in memory ("cache") and from one that is
+ *                     not ("NVM")
  *
  *     storage [--rounds=N] [--window=create|allocate] [--megabytes=N] [--file=NAME] [--case=SUFFIX]
  *
@@ -13,6 +16,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE
+#include "limit.h"
 #include "micro.h"
 
 #include <fcntl.h>
@@ -20,9 +24,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, MIB = 1 << 20 };
+enum { PAGE = 4096, MIB = 1 << 20, FILE_BYTES = 64 * MIB };
 
-static unsigned char buffer[65536];
+static unsigned char buffer[4 * MIB];
 
 /* Collective: a window of the owner, on a file that nobody needs afterwards. */
 static struct micro_window on_file(const char *name, size_t bytes, int owner, const char *style)
@@ -128,56 +132,6 @@ static void measure_sync(long rounds)
     }
 }
 
-/* A control group of this process alone; @return whether there is one */
-static bool limit_memory(char *group, size_t size, size_t bytes)
-{
-    static const char *const roots[] = {"/sys/fs/cgroup/memory", "/sys/fs/cgroup"};
-    static const char *const limits[] = {"memory.limit_in_bytes", "memory.max"};
-    char path[4096];
-
-    for (int i = 0; i < 2; ++i) {
-        FILE *file;
-        bool good = false;
-
-        snprintf(group, size, "%s/olbench.%d", roots[i], (int) getpid());
-        if (0 != mkdir(group, 0755)) {
-            continue;
-        }
-        snprintf(path, sizeof(path), "%s/%s", group, limits[i]);
-        file = fopen(path, "w");
-        if (NULL != file) {
-            fprintf(file, "%zu\n", bytes);
-            good = 0 == fclose(file);
-        }
-        snprintf(path, sizeof(path), "%s/cgroup.procs", group);
-        file = good ? fopen(path, "w") : NULL;
-        if (NULL != file) {
-            fprintf(file, "%d\n", (int) getpid());
-            good = 0 == fclose(file);
-        }
-        if (NULL != file && good) {
-            return true;
-        }
-        rmdir(group);
-    }
-    return false;
-}
-
-/* Only an empty group can be removed. */
-static void leave_group(const char *group)
-{
-    char path[4096];
-    FILE *file;
-
-    snprintf(path, sizeof(path), "%.*s/cgroup.procs", (int) (strrchr(group, '/') - group), group);
-    file = fopen(path, "w");
-    if (NULL != file) {
-        fprintf(file, "%d\n", (int) getpid());
-        fclose(file);
-    }
-    rmdir(group);
-}
-
 static int target_pid;
 
 /* Bytes that the target has read from devices; NAN: this kernel does not tell. */
@@ -198,19 +152,32 @@ static double bytes_read(void)
     return bytes;
 }
 
+/* What the kernel reads in advance is still on its way when a get returns, and the next reads wait
+ * behind it: let that end, for at most so many gets. */
+static void settle(struct micro_gets *gets)
+{
+    int quick = 0;
+
+    for (int i = 0; i < 200 && quick < 3; ++i) {
+        double start = micro_now_ns();
+
+        micro_get_flush(gets, 1);
+        quick = (micro_now_ns() - start < 1e6) ? quick + 1 : 0;
+    }
+}
+
 static void measure_limited(struct micro_window *ahead, struct micro_window *random, size_t size,
                             long rounds)
 {
     struct micro_gets gets[] = {{ahead, buffer, PAGE, PAGE, size / PAGE, 20297, 0},
                                 {random, buffer, PAGE, PAGE, size / PAGE, 20297, 0}};
-    struct micro_subject subjects[] = {{micro_get_flush, &gets[0], 16, NULL},
-                                       {micro_get_flush, &gets[1], 16, NULL}};
+    const long n = 400, batch = 16;
+    double *ns = malloc(2 * (size_t) rounds * sizeof(*ns));
 
     /* a count, which other work on the machine does not change */
     for (int i = 0; i < 2; ++i) {
         static const char *const names[] = {"read-ahead, bytes read per get",
                                             "random, bytes read per get"};
-        const long n = 400;
         double before = bytes_read();
 
         micro_check(&gets[i]);
@@ -218,11 +185,23 @@ static void measure_limited(struct micro_window *ahead, struct micro_window *ran
         micro_print_one("storage", "limited", PAGE, names[i], "B",
                         (bytes_read() - before) / (double) n);
     }
-    micro_interleave(subjects, 2, rounds);
-    micro_print("storage", "limited", PAGE, "read-ahead", "ns", subjects[0].ns, rounds);
-    micro_print("storage", "limited", PAGE, "random", "ns", subjects[1].ns, rounds);
-    micro_print_ratio("storage", "limited", PAGE, "read-ahead/random", subjects[0].ns,
-                      subjects[1].ns, 1, 0, rounds);
+    for (long round = 0; round < rounds; ++round) {
+        for (int i = 0; i < 2; ++i) {
+            double start;
+
+            if (1 == i) {
+                settle(&gets[i]);
+            }
+            start = micro_now_ns();
+            micro_get_flush(&gets[i], batch);
+            ns[i * rounds + round] = (micro_now_ns() - start) / (double) batch;
+        }
+    }
+    micro_print("storage", "limited", PAGE, "read-ahead", "ns", ns, rounds);
+    micro_print("storage", "limited", PAGE, "random", "ns", ns + rounds, rounds);
+    micro_print_ratio("storage", "limited", PAGE, "read-ahead/random", ns, ns + rounds, 1, 0,
+                      rounds);
+    free(ns);
 }
 
 static void limited(size_t size, long rounds)
@@ -243,12 +222,90 @@ static void limited(size_t size, long rounds)
     OK(MPI_Bcast(&target_pid, 1, MPI_INT, MICRO_TARGET, MPI_COMM_WORLD));
     ahead = on_file("ahead", size, MICRO_TARGET, "reverse_sequential");
     random = on_file("random", size, MICRO_TARGET, "random");
+    if (MICRO_TARGET == micro_rank) { /* nothing is to be written meanwhile */
+        (void) msync(ahead.base, size, MS_SYNC);
+        (void) msync(random.base, size, MS_SYNC);
+    }
+    OK(MPI_Barrier(MPI_COMM_WORLD));
     MICRO_MEASURE(measure_limited(&ahead, &random, size, rounds));
     micro_window_free(&ahead);
     micro_window_free(&random);
     if (MICRO_TARGET == micro_rank) {
         leave_group(group);
     }
+}
+
+/* Forget what is in memory of the file of another process, which does not map it. */
+static void forget(int file, size_t from, size_t bytes)
+{
+    (void) posix_fadvise(file, (off_t) from, (off_t) bytes, POSIX_FADV_DONTNEED);
+}
+
+static void measure_blocks(struct micro_window *memory, struct micro_window *file, int opened,
+                           size_t bytes, long rounds)
+{
+    static const char *const names[] = {"memory (gasnet_get)", "file, in memory (cache)",
+                                        "file, not in memory (NVM)"};
+    struct micro_gets gets[] = {{memory, buffer, bytes, bytes, FILE_BYTES / bytes, 5, 0},
+                                {file, buffer, bytes, bytes, FILE_BYTES / bytes, 5, 0}};
+    double *rate = malloc(3 * (size_t) rounds * sizeof(*rate)), before, sum = 0;
+
+    for (int i = 0; i < 2; ++i) {
+        micro_check(&gets[i]);
+    }
+    for (long round = 0; round < rounds; ++round) {
+        for (int i = 0; i < 3; ++i) {
+            struct micro_gets *get = &gets[0 < i];
+            double start;
+
+            if (1 == i) { /* a first get brings it into memory, the second is measured */
+                get->next = (get->next + get->step) & (get->count - 1);
+                micro_get_flush(get, 1);
+                get->next = (get->next - get->step) & (get->count - 1);
+            } else if (2 == i) {
+                forget(opened, get->next * bytes, bytes);
+            }
+            before = bytes_read();
+            start = micro_now_ns();
+            micro_get_flush(get, 1);
+            rate[i * rounds + round] = (double) bytes / (micro_now_ns() - start) * 1e3;
+            sum += (2 == i) ? bytes_read() - before : 0;
+        }
+    }
+    for (int i = 0; i < 3; ++i) {
+        micro_print("storage", "blocks", bytes, names[i], "MB/s", rate + i * rounds, rounds);
+    }
+    micro_print_one("storage", "blocks", bytes, "NVM, bytes read per get", "B",
+                    sum / (double) rounds);
+    free(rate);
+}
+
+static void blocks(long rounds)
+{
+    static const char *const off[] = {"ompi_osc_cached_mode", "off", NULL};
+    struct micro_window memory, file = on_file("blocks", FILE_BYTES, MICRO_TARGET, "random");
+    char path[4096];
+    int opened = -1;
+
+    target_pid = (int) getpid();
+    OK(MPI_Bcast(&target_pid, 1, MPI_INT, MICRO_TARGET, MPI_COMM_WORLD));
+    if (MICRO_TARGET == micro_rank) { /* from here on only helpers read it */
+        (void) msync(file.base, FILE_BYTES, MS_SYNC);
+        (void) madvise(file.base, FILE_BYTES, MADV_DONTNEED);
+    } else {
+        snprintf(path, sizeof(path), "%s.blocks.%d", micro_option("file", "/tmp/storage-bench"),
+                 MICRO_TARGET);
+        opened = open(path, O_RDONLY);
+    }
+    micro_window_make(&memory, FILE_BYTES, off);
+    for (size_t bytes = PAGE; bytes <= 4 * MIB; bytes *= 4) {
+        MICRO_MEASURE(measure_blocks(&memory, &file, opened, bytes, rounds));
+    }
+    if (-1 != opened) {
+        close(opened);
+    }
+    micro_window_free(&memory);
+    micro_window_free(&file);
 }
 
 int main(int argc, char **argv)
@@ -266,8 +323,10 @@ int main(int argc, char **argv)
         synced = on_file("sync", synced_size, MICRO_ORIGIN, "random");
         MICRO_MEASURE(measure_sync(rounds));
         micro_window_free(&synced);
-    } else {
-        limited((size_t) micro_positive("megabytes", 384) * MIB, rounds);
+    } else if (0 == strcmp(what, "blocks")) {
+        blocks(rounds);
+    } else { /* a power of two, so that all pages are asked for */
+        limited((size_t) micro_positive("megabytes", 512) * MIB, rounds);
     }
     return micro_done();
 }

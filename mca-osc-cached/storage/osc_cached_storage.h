@@ -23,6 +23,11 @@ BEGIN_C_DECLS
 /** Whether a window is to be on a file. */
 bool ompi_osc_cached_storage_is_wanted(opal_info_t *info, int flavor);
 
+/** Do all processes of a window of MPI_Win_allocate want that, or none?  Collective; tells when
+ * not.
+ */
+bool ompi_osc_cached_storage_is_agreed(ompi_communicator_t *comm, bool wanted);
+
 /**
  * Open and map the file of a new window.  Collective; when a process cannot, no process gets a
  * window, and that process has told why.
@@ -50,6 +55,9 @@ typedef struct {
 
 /** @return false: the window is on no file, or nothing of it is there */
 bool ompi_osc_cached_storage_find(const ompi_win_t *win, ompi_osc_cached_mapped_file_t *stored);
+
+/** Let MPI_Win_get_info report the keys in force. */
+void ompi_osc_cached_storage_tell(const ompi_win_t *win);
 
 /** What MPI_Win_sync does for the file; nothing for other windows. */
 int ompi_osc_cached_storage_sync(const ompi_win_t *win);

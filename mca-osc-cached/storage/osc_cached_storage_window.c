@@ -30,6 +30,7 @@
 
 #include "core/osc_cached_dirty.h"
 #include "osc_cached_cgroup.h"
+#include "osc_cached_info.h"
 #include "osc_cached_storage.h"
 #include "osc_cached_storage_file.h"
 #include "osc_cached_track.h"
@@ -265,6 +266,22 @@ static bool agree(ompi_communicator_t *comm, bool mine)
            && all;
 }
 
+bool ompi_osc_cached_storage_is_agreed(ompi_communicator_t *comm, bool wanted)
+{
+    int mine[2] = {wanted, !wanted}, least[2] = {0, 0};
+
+    if (OMPI_SUCCESS
+        != comm->c_coll->coll_allreduce(mine, least, 2, MPI_INT, MPI_MIN, comm,
+                                        comm->c_coll->coll_allreduce_module)) {
+        return false;
+    }
+    if (!least[0] && !least[1]) {
+        opal_show_help(HELP, "storage-some", true, opal_process_info.nodename, ompi_comm_rank(comm),
+                       wanted ? "yes" : "no");
+    }
+    return least[0] || least[1];
+}
+
 static uint64_t node_number(void)
 {
     uint64_t hash = UINT64_C(14695981039346656037);
@@ -330,6 +347,17 @@ int ompi_osc_cached_storage_open(ompi_win_t *win, void **base, size_t size,
     add(storage);
     *base = storage->file.base;
     return OMPI_SUCCESS;
+}
+
+void ompi_osc_cached_storage_tell(const ompi_win_t *win)
+{
+    const storage_t *storage = find(win);
+    char value[OSC_CACHED_FILE_VALUE];
+
+    for (int i = 0; i < OSC_CACHED_FILE_KEYS; ++i) {
+        osc_cached_file_wish_write(&storage->file.wish, i, value);
+        ompi_osc_cached_info_store(win, osc_cached_file_keys[i], value);
+    }
 }
 
 bool ompi_osc_cached_storage_find(const ompi_win_t *win, ompi_osc_cached_mapped_file_t *stored)

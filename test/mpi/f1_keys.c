@@ -1,6 +1,6 @@
 /* The info keys of windows on files: part of a window in memory (factor, order, auto), the file
  * removed (unlink) or not written (discard) when the window is freed, permissions, access style;
- * what is not alloc_type=storage is an ordinary window.
+ * what is not alloc_type=storage is an ordinary window; MPI_Win_get_info tells them.
  * test: for=osc-cached ranks=2 transport=shm,tcp limit=60
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
@@ -70,6 +70,40 @@ static void at_free(void)
     umask(mask);
 }
 
+/* MPI_Win_get_info has the keys in force, also those that were not given. */
+static void told(void)
+{
+    static const char *const keys[][2] = {
+        {"alloc_type", "storage"},
+        {"storage_alloc_offset", "65536"},
+        {"storage_alloc_factor", "0.25"},
+        {"storage_alloc_order", "memory_first"},
+        {"storage_alloc_unlink", "true"},
+        {"storage_alloc_discard", "false"},
+        {"file_perm", "600"},
+        {"access_style", "sequential"},
+    };
+    char *base, value[256] = "", *name = strdup(storage_name("told"));
+    MPI_Info info;
+    MPI_Win win;
+    int flag;
+
+    OK(storage_allocate(SIZE, 1, &base, &win, "told", "storage_alloc_unlink", "true",
+                        "storage_alloc_offset", "65536", "storage_alloc_factor", ".25",
+                        "access_style", "sequential,read_mostly", NULL));
+    OK(MPI_Win_get_info(win, &info));
+    OK(MPI_Info_get(info, "storage_alloc_filename", sizeof(value) - 1, value, &flag));
+    CHECK(flag && 0 == strcmp(value, name), "file name %s", flag ? value : "(none)");
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); ++i) {
+        OK(MPI_Info_get(info, keys[i][0], sizeof(value) - 1, value, &flag));
+        CHECK(flag && 0 == strcmp(value, keys[i][1]), "%s is %s", keys[i][0],
+              flag ? value : "(none)");
+    }
+    OK(MPI_Info_free(&info));
+    OK(MPI_Win_free(&win));
+    free(name);
+}
+
 /* Keys without alloc_type=storage mean nothing. */
 static void in_memory(void)
 {
@@ -102,6 +136,7 @@ int main(int argc, char **argv)
     parts("least", "0.000001", "storage_first", 0, page);
     parts("auto", "auto", "memory_first", 0, 0);
     at_free();
+    told();
     in_memory();
     storage_end();
     return test_done();

@@ -194,6 +194,34 @@ static void test_plan(void **state)
     }
 }
 
+/* What is told of a wish is the same wish. */
+static void test_written(void **state)
+{
+    static const char *const values[][9] = {
+        {"storage", "/a/b", "4096", "0.29", "storage_first", "true", "false", "640", "sequential"},
+        {"memory", "x", "0", "1", "memory_first", "false", "true", "600", "random"},
+        {"storage", "x", "0", "auto", "memory_first", "false", "true", "0", "reverse_sequential"},
+        {"storage", "x", "9223372036854771712", "0.000001", "memory_first", "false", "true", "777",
+         "random"},
+        {"storage", "x", "1", "0", "memory_first", "false", "true", "777", "random"},
+    };
+    char value[OSC_CACHED_FILE_VALUE];
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); ++i) {
+        osc_cached_file_wish_t wish;
+
+        osc_cached_file_wish_init(&wish);
+        for (int key = 0; key < OSC_CACHED_FILE_KEYS; ++key) {
+            assert_null(osc_cached_file_wish_take(&wish, key, values[i][key]));
+        }
+        for (int key = 0; key < OSC_CACHED_FILE_KEYS; ++key) {
+            osc_cached_file_wish_write(&wish, key, value);
+            assert_string_equal(value, values[i][key]);
+        }
+    }
+}
+
 static void test_refused_plans(void **state)
 {
     osc_cached_file_wish_t wish;
@@ -217,9 +245,10 @@ static void test_refused_plans(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_keys),    cmocka_unit_test(test_name),
-        cmocka_unit_test(test_numbers), cmocka_unit_test(test_access),
-        cmocka_unit_test(test_plan),    cmocka_unit_test(test_refused_plans),
+        cmocka_unit_test(test_keys),          cmocka_unit_test(test_name),
+        cmocka_unit_test(test_numbers),       cmocka_unit_test(test_access),
+        cmocka_unit_test(test_plan),          cmocka_unit_test(test_written),
+        cmocka_unit_test(test_refused_plans),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
  */
 #include "osc_cached_file.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { ALLOC_TYPE, FILENAME, OFFSET, FACTOR, ORDER, UNLINK, DISCARD, PERMISSIONS, ACCESS };
@@ -159,6 +160,52 @@ const char *osc_cached_file_wish_take(osc_cached_file_wish_t *wish, int key, con
                    ? NULL
                    : "random, sequential, reverse_sequential, read_once, read_mostly, write_once, "
                      "write_mostly";
+    }
+}
+
+void osc_cached_file_wish_write(const osc_cached_file_wish_t *wish, int key, char *value)
+{
+    static const char *const styles[] = {[OSC_CACHED_FILE_RANDOM] = "random",
+                                         [OSC_CACHED_FILE_SEQUENTIAL] = "sequential",
+                                         [OSC_CACHED_FILE_NORMAL] = "reverse_sequential"};
+    size_t length;
+
+    switch (key) {
+    case ALLOC_TYPE:
+        strcpy(value, wish->on_storage ? "storage" : "memory");
+        break;
+    case FILENAME:
+        strcpy(value, wish->name);
+        break;
+    case OFFSET:
+        (void) snprintf(value, OSC_CACHED_FILE_VALUE, "%llu", (unsigned long long) wish->offset);
+        break;
+    case FACTOR:
+        if (wish->automatic) {
+            strcpy(value, "auto");
+            break;
+        }
+        (void) snprintf(value, OSC_CACHED_FILE_VALUE, "%.15f", wish->factor);
+        value[1] = '.'; /* whatever the program's locale has */
+        for (length = strlen(value); 1 < length && NULL != strchr(".0", value[length - 1]);) {
+            value[--length] = '\0';
+        }
+        break;
+    case ORDER:
+        strcpy(value, wish->storage_first ? "storage_first" : "memory_first");
+        break;
+    case UNLINK:
+        strcpy(value, wish->unlinks ? "true" : "false");
+        break;
+    case DISCARD:
+        strcpy(value, wish->discards ? "true" : "false");
+        break;
+    case PERMISSIONS:
+        (void) snprintf(value, OSC_CACHED_FILE_VALUE, "%o", wish->permissions);
+        break;
+    default:
+        strcpy(value, styles[wish->access]);
+        break;
     }
 }
 

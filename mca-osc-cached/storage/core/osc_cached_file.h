@@ -67,6 +67,9 @@ void osc_cached_file_wish_init(osc_cached_file_wish_t *wish);
  */
 const char *osc_cached_file_wish_take(osc_cached_file_wish_t *wish, int key, const char *value);
 
+/** The value of a key that is in force; value has room for OSC_CACHED_FILE_VALUE bytes. */
+void osc_cached_file_wish_write(const osc_cached_file_wish_t *wish, int key, char *value);
+
 /**
  * Divide a window of size bytes.
  *
