@@ -1,6 +1,6 @@
 /* H11: short epochs of MPI_Win_lock over a network: what is put and got in them may go to the
  * helper that has the lock, with the message that ends the epoch; nothing is lost.
- * test: for=osc-cached ranks=2,3 transport=tcp limit=60 mca="osc_cached_helper=on"
+ * test: for=osc-cached needs=cache ranks=2,3 transport=tcp limit=60 mca="osc_cached_helper=on"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
