@@ -86,6 +86,16 @@ static void test_large_numbers(void **state)
     assert_false(osc_cached_layout_fits(layout, 1, 2, 16));
     assert_false(osc_cached_layout_fits(layout, 0, 2, 15));
     assert_true(osc_cached_layout_fits(layout, 1000, 0, 15));
+    assert_int_equal(osc_cached_layout_add(layout, 100, 8), OSC_CACHED_OK);
+    assert_false(osc_cached_layout_fits(layout, (uint64_t) -1, 1, 1000));
+    osc_cached_layout_free(ALLOC, layout);
+
+    /* an element before the start of the memory, whose bytes are behind it */
+    layout = new_layout(4, -64);
+    assert_int_equal(osc_cached_layout_add(layout, 100, 8), OSC_CACHED_OK);
+    assert_true(osc_cached_layout_fits(layout, (uint64_t) -100, 1, 8));
+    assert_false(osc_cached_layout_fits(layout, (uint64_t) -101, 1, 8));
+    assert_false(osc_cached_layout_fits(layout, (uint64_t) -100, 2, 8));
     osc_cached_layout_free(ALLOC, layout);
 }
 

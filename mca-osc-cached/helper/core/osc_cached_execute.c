@@ -97,7 +97,7 @@ void osc_cached_execute(const osc_cached_request_t *request, const osc_cached_la
     if (0 == length) {
         return;
     }
-    memory = base + request->at + (NULL == layout ? request->offset : 0);
+    memory = base + (int64_t) request->at + (NULL == layout ? request->offset : 0);
     if (OSC_CACHED_WIRE_PUT != request->kind && OSC_CACHED_WIRE_ACC != request->kind) {
         if (NULL == layout) {
             memcpy(result, memory, length);

@@ -247,18 +247,19 @@ int osc_cached_layout_read(const osc_cached_alloc_t *alloc, const void *from, si
 bool osc_cached_layout_fits(const osc_cached_layout_t *layout, uint64_t at, uint64_t count,
                             uint64_t size)
 {
+    int64_t start = (int64_t) at; /* below 0: an element of a datatype with a negative extent */
     int64_t last, low = layout->low, high = layout->high;
 
     if (0 == count) {
         return true;
     }
-    if (at > (uint64_t) MOST || count > (uint64_t) MOST
+    if (!is_small(start) || count > (uint64_t) MOST
         || __builtin_mul_overflow((int64_t) (count - 1), layout->extent, &last)
         || !is_small(last)) {
         return false;
     }
-    low += (int64_t) at + (last < 0 ? last : 0);
-    high += (int64_t) at + (last > 0 ? last : 0);
+    low += start + (last < 0 ? last : 0);
+    high += start + (last > 0 ? last : 0);
     return 0 <= low && (uint64_t) high <= size;
 }
 

@@ -97,7 +97,7 @@ typedef struct osc_cached_request {
     uint32_t session;  /**< as granted; with ASK: any */
     uint64_t number;   /**< of this request in the session */
     uint64_t token;    /**< the origin's own name of the operation; comes back in replies */
-    uint64_t at;       /**< bytes from the window's start to the layout's origin */
+    uint64_t at;       /**< bytes from the window's start to the layout's origin, modulo 2^64 */
     uint64_t count;    /**< layouts; LOCK: 1 exclusive, 0 shared */
     uint64_t offset;   /**< bytes of the packed stream before this part */
     uint32_t length;   /**< bytes of this part */
