@@ -20,6 +20,7 @@ const ompi_osc_cached_access_t ompi_osc_cached_accesses[OSC_CACHED_ACCESSES] = {
     [OSC_CACHED_CAPACITY] = {OSC_CACHED_STAT_capacity, "capacity"},
     [OSC_CACHED_FAILING] = {OSC_CACHED_STAT_failing, "failing"},
     [OSC_CACHED_DECLINED] = {OSC_CACHED_STAT_declined, "declined"},
+    [OSC_CACHED_UNSHARED] = {OSC_CACHED_STAT_unshared, "unshared"},
 };
 
 void ompi_osc_cached_account_round(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer)

@@ -36,6 +36,7 @@
 #include "osc_cached_trace.h"
 #include "osc_cached_type.h"
 #include "osc_cached_window.h"
+#include "coherence/osc_cached_coherence.h"
 #include "helper/osc_cached_helper.h"
 #include "storage/osc_cached_storage.h"
 
@@ -316,7 +317,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     ompi_osc_base_component_t *inner;
     ompi_osc_cached_window_t *window;
     osc_cached_config_t config;
-    bool wraps, cached, traced, alone = false;
+    bool wraps, cached, traced, alone = false, shared = false;
     int64_t votes[OSC_CACHED_VOTES] = {0};
     struct ompi_osc_cached_node_t *memory = NULL;
     ompi_osc_cached_disp_unit_t unit = 0, *units = NULL;
@@ -338,6 +339,10 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
         }
     }
     if (MPI_WIN_FLAVOR_CREATE == flavor && 0 < size) {
+        shared = ompi_osc_cached_is_exposed(*base, size);
+        if (shared) {
+            ompi_osc_cached_coherence_exposed(*base, size);
+        }
         ompi_osc_cached_expose(win, *base, size);
         ret = ompi_osc_cached_get_withdraw();
         if (OMPI_SUCCESS != ret) {
@@ -349,7 +354,9 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     ompi_osc_cached_choose(win->super.s_info, flavor, ompi_comm_size(comm), 0, true);
     /* osc/sm has nothing for a helper to do: its processes reach each other's memory */
     if (cached) {
-        ompi_osc_cached_helper_vote(win, comm, win->super.s_info, seen, votes);
+        ompi_osc_cached_helper_vote(
+            win, comm, win->super.s_info, seen,
+            ompi_osc_cached_coherence_vote(win->super.s_info, on_file, votes), votes);
         (void) ompi_osc_cached_window_units(comm, disp_unit, size, &unit, &units, &reach, &largest,
                                             votes);
         memory = ompi_osc_cached_helper_allocate(comm, size, votes, on_file, base);
@@ -378,6 +385,8 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
         /* rule A11: without memory the window works, just without us */
         if (cached) {
             (void) ompi_osc_cached_helper_attach(NULL, memory, *base, size, comm, votes, alone);
+            ompi_osc_cached_coherence_attach(NULL, win->super.s_info, *base, size, shared, comm,
+                                             votes);
         }
         ompi_osc_cached_conceal(win, NULL);
         free(units);
@@ -397,6 +406,10 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
         ompi_osc_cached_window_unlink(window);
         ompi_osc_cached_window_destroy(window);
         return give_up(win);
+    }
+    if (cached) {
+        ompi_osc_cached_coherence_attach(window, win->super.s_info, *base, size, shared, comm,
+                                         votes);
     }
     ompi_osc_cached_forward_install(window);
     if (MPI_WIN_FLAVOR_SHARED == flavor) {

@@ -23,6 +23,7 @@
 #include "ompi/constants.h"
 
 #include "osc_cached_forward.h"
+#include "coherence/osc_cached_coherence.h"
 #include "helper/osc_cached_helper.h"
 #include "osc_cached_get.h"
 #include "osc_cached_info.h"
@@ -56,35 +57,43 @@
         return next arguments;                                                \
     }
 
-/* the same for an own write to a target (rule A1) */
-#define FORWARD_WRITE(slot, stat, parameters, arguments)                      \
-    __opal_attribute_noinline__ static int slow_##slot parameters             \
-    {                                                                         \
-        ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);    \
-        ompi_osc_cached_peer_t *peer;                                         \
-        int ret;                                                              \
-                                                                              \
-        ompi_osc_cached_count(window, OSC_CACHED_STAT_##stat);                \
-        if (!(ompi_osc_cached_ways(window) & OSC_CACHED_WAY_LOOKUP)) {        \
-            return window->inner.osc_##slot arguments;                        \
-        }                                                                     \
-        peer = ompi_osc_cached_write_begin(window, target);                   \
-        ret = window->inner.osc_##slot arguments;                             \
-        ompi_osc_cached_write_end(window, peer, target);                      \
-        return ret;                                                           \
-    }                                                                         \
-                                                                              \
-    static int forward_##slot parameters                                      \
-    {                                                                         \
-        ompi_osc_cached_window_t *window = ompi_osc_cached_window_known(win); \
-        ompi_osc_base_module_##slot##_fn_t next = slow_##slot;                \
-                                                                              \
-        if (OPAL_LIKELY(NULL != window)                                       \
-            && !(ompi_osc_cached_ways(window) & OSC_CACHED_WAY_LOOKUP)) {     \
-            ompi_osc_cached_count(window, OSC_CACHED_STAT_##stat);            \
-            next = window->inner.osc_##slot;                                  \
-        }                                                                     \
-        return next arguments;                                                \
+/* the same for an own write to a target (rule A1): also what it writes, if it does */
+#define FORWARD_WRITE(slot, stat, writes, disp, count, type, parameters, arguments)               \
+    __opal_attribute_noinline__ static int slow_##slot parameters                                 \
+    {                                                                                             \
+        ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);                        \
+        uint32_t ways = ompi_osc_cached_ways(window), hold = 0;                                   \
+        ompi_osc_cached_peer_t *peer;                                                             \
+        int ret;                                                                                  \
+                                                                                                  \
+        ompi_osc_cached_count(window, OSC_CACHED_STAT_##stat);                                    \
+        if (!(ways & (OSC_CACHED_WAY_LOOKUP | OSC_CACHED_WAY_COHERENT))) {                        \
+            return window->inner.osc_##slot arguments;                                            \
+        }                                                                                         \
+        peer = ompi_osc_cached_write_begin(window, target);                                       \
+        if ((ways & OSC_CACHED_WAY_COHERENT) && (writes)) {                                       \
+            hold = ompi_osc_cached_coherence_write(window, target, disp, (size_t) (count), type); \
+        }                                                                                         \
+        ret = window->inner.osc_##slot arguments;                                                 \
+        if ((ways & OSC_CACHED_WAY_COHERENT) && (writes)) {                                       \
+            ompi_osc_cached_coherence_written(window, target, hold, osc_cached_is_nobody(peer));  \
+        }                                                                                         \
+        ompi_osc_cached_write_end(window, peer, target);                                          \
+        return ret;                                                                               \
+    }                                                                                             \
+                                                                                                  \
+    static int forward_##slot parameters                                                          \
+    {                                                                                             \
+        ompi_osc_cached_window_t *window = ompi_osc_cached_window_known(win);                     \
+        ompi_osc_base_module_##slot##_fn_t next = slow_##slot;                                    \
+                                                                                                  \
+        if (OPAL_LIKELY(NULL != window)                                                           \
+            && !(ompi_osc_cached_ways(window)                                                     \
+                 & (OSC_CACHED_WAY_LOOKUP | OSC_CACHED_WAY_COHERENT))) {                          \
+            ompi_osc_cached_count(window, OSC_CACHED_STAT_##stat);                                \
+            next = window->inner.osc_##slot;                                                      \
+        }                                                                                         \
+        return next arguments;                                                                    \
     }
 
 /* memory of the window */
@@ -95,6 +104,7 @@ static int forward_win_attach(ompi_win_t *win, void *base, size_t size)
     int ret;
 
     ompi_osc_cached_count(window, OSC_CACHED_STAT_attaches);
+    ompi_osc_cached_coherence_exposed(base, size);
     ompi_osc_cached_expose(win, base, size);
     ret = ompi_osc_cached_get_withdraw();
     if (OMPI_SUCCESS == ret) {
@@ -124,8 +134,10 @@ static int forward_free(ompi_win_t *win)
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
     ompi_osc_base_module_t inner = window->inner;
     struct ompi_osc_cached_node_t *memory = window->memory;
+    struct ompi_osc_cached_coherence_t *coherence = window->coherence;
     int ret;
 
+    ompi_osc_cached_coherence_drain(coherence);
     ompi_osc_cached_storage_count(win);
     if (ompi_osc_cached_params.stats) {
         ompi_osc_cached_window_print(window);
@@ -142,13 +154,14 @@ static int forward_free(ompi_win_t *win)
     ompi_osc_cached_window_destroy(window);
     *win->w_osc_module = inner; /* now that no tool can find the window and install ours again */
     ret = inner.osc_free(win);
+    ompi_osc_cached_coherence_destroy(coherence);
     ompi_osc_cached_helper_release(memory);
     return ret;
 }
 
 /* communication */
 
-FORWARD_WRITE(put, puts,
+FORWARD_WRITE(put, puts, true, target_disp, target_count, target_dt,
               (const void *origin_addr, ompi_osc_cached_count_t origin_count,
                struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
                ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
@@ -156,7 +169,7 @@ FORWARD_WRITE(put, puts,
               (origin_addr, origin_count, origin_dt, target, target_disp, target_count, target_dt,
                win))
 
-FORWARD_WRITE(accumulate, accumulates,
+FORWARD_WRITE(accumulate, accumulates, true, target_disp, target_count, target_dt,
               (const void *origin_addr, ompi_osc_cached_count_t origin_count,
                struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
                ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
@@ -164,17 +177,17 @@ FORWARD_WRITE(accumulate, accumulates,
               (origin_addr, origin_count, origin_dt, target, target_disp, target_count, target_dt,
                op, win))
 
-FORWARD_WRITE(compare_and_swap, fetches,
+FORWARD_WRITE(compare_and_swap, fetches, true, target_disp, 1, dt,
               (const void *origin_addr, const void *compare_addr, void *result_addr,
                struct ompi_datatype_t *dt, int target, ptrdiff_t target_disp, ompi_win_t *win),
               (origin_addr, compare_addr, result_addr, dt, target, target_disp, win))
 
-FORWARD_WRITE(fetch_and_op, fetches,
+FORWARD_WRITE(fetch_and_op, fetches, MPI_NO_OP != op, target_disp, 1, dt,
               (const void *origin_addr, void *result_addr, struct ompi_datatype_t *dt, int target,
                ptrdiff_t target_disp, struct ompi_op_t *op, ompi_win_t *win),
               (origin_addr, result_addr, dt, target, target_disp, op, win))
 
-FORWARD_WRITE(get_accumulate, fetches,
+FORWARD_WRITE(get_accumulate, fetches, MPI_NO_OP != op, target_disp, target_count, target_dt,
               (const void *origin_addr, ompi_osc_cached_count_t origin_count,
                struct ompi_datatype_t *origin_dt, void *result_addr,
                ompi_osc_cached_count_t result_count, struct ompi_datatype_t *result_dt, int target,
@@ -183,7 +196,7 @@ FORWARD_WRITE(get_accumulate, fetches,
               (origin_addr, origin_count, origin_dt, result_addr, result_count, result_dt, target,
                target_disp, target_count, target_dt, op, win))
 
-FORWARD_WRITE(rput, puts,
+FORWARD_WRITE(rput, puts, true, target_disp, target_count, target_dt,
               (const void *origin_addr, ompi_osc_cached_count_t origin_count,
                struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
                ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
@@ -191,7 +204,7 @@ FORWARD_WRITE(rput, puts,
               (origin_addr, origin_count, origin_dt, target, target_disp, target_count, target_dt,
                win, request))
 
-FORWARD_WRITE(raccumulate, accumulates,
+FORWARD_WRITE(raccumulate, accumulates, true, target_disp, target_count, target_dt,
               (const void *origin_addr, ompi_osc_cached_count_t origin_count,
                struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
                ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
@@ -199,7 +212,7 @@ FORWARD_WRITE(raccumulate, accumulates,
               (origin_addr, origin_count, origin_dt, target, target_disp, target_count, target_dt,
                op, win, request))
 
-FORWARD_WRITE(rget_accumulate, fetches,
+FORWARD_WRITE(rget_accumulate, fetches, MPI_NO_OP != op, target_disp, target_count, target_dt,
               (const void *origin_addr, ompi_osc_cached_count_t origin_count,
                struct ompi_datatype_t *origin_dt, void *result_addr,
                ompi_osc_cached_count_t result_count, struct ompi_datatype_t *result_dt, int target,
@@ -211,8 +224,21 @@ FORWARD_WRITE(rget_accumulate, fetches,
 
 /* the target's side of active target synchronisation */
 
-FORWARD(post, posts, (ompi_group_t * group, int mpi_assert, ompi_win_t *win),
-        (group, mpi_assert, win))
+static int forward_post(ompi_group_t *group, int mpi_assert, ompi_win_t *win)
+{
+    ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
+    ompi_osc_cached_mark_t mark;
+    int ret;
+
+    ompi_osc_cached_count(window, OSC_CACHED_STAT_posts);
+    if (NULL == window->coherence) {
+        return window->inner.osc_post(group, mpi_assert, win);
+    }
+    mark = ompi_osc_cached_coherence_before(window, window->rank, !(mpi_assert & MPI_MODE_NOSTORE));
+    ret = window->inner.osc_post(group, mpi_assert, win);
+    ompi_osc_cached_coherence_after(window, window->rank, false, &mark);
+    return ret;
+}
 
 FORWARD(wait, waits, (ompi_win_t * win), (win))
 
@@ -284,7 +310,8 @@ static void exchange(ompi_osc_cached_window_t *window, const ompi_osc_base_modul
 
 static bool has_purpose(const ompi_osc_cached_window_t *window)
 {
-    return (window->ways & OSC_CACHED_WAY_LOOKUP) || NULL != window->busy || window->counted;
+    return (window->ways & (OSC_CACHED_WAY_LOOKUP | OSC_CACHED_WAY_COHERENT))
+           || NULL != window->busy || window->counted;
 }
 
 /* The functions for operations and flushes are ours only while that has a purpose. */
@@ -294,7 +321,7 @@ static void update(ompi_osc_cached_window_t *window)
      * lock, so this is decided again under this one */
     static opal_mutex_t exchanging = OPAL_MUTEX_STATIC_INIT;
 
-    if (OSC_CACHED_EPOCH_NONE == window->epoch && !window->counted) {
+    if (OSC_CACHED_EPOCH_NONE == window->epoch && !window->counted && NULL == window->coherence) {
         return; /* operations are errors now; programs that lock for each get would exchange twice
                  */
     }

@@ -32,6 +32,7 @@
 #include "ompi/datatype/ompi_datatype.h"
 #include "ompi/request/request.h"
 
+#include "coherence/osc_cached_coherence.h"
 #include "core/osc_cached_block.h"
 #include "osc_cached_account.h"
 #include "osc_cached_bounce.h"
@@ -159,7 +160,8 @@ static inline bool may_be_cached(ompi_osc_cached_window_t *window, ompi_osc_cach
     /* without access to the target the inner component returns its error (rule A14) */
     if (!ompi_osc_cached_has_access(window->ways, peer)
         || ompi_osc_cached_is_on_device(a->origin_addr) || window->rank == a->target
-        || ompi_osc_cached_is_dirty(peer) || window->uncounted) {
+        || (ompi_osc_cached_is_dirty(peer) && !ompi_osc_cached_is_coherent(window))
+        || window->uncounted) {
         return false;
     }
     wanted->bytes = (size_t) a->target_count * target->size;
@@ -176,6 +178,9 @@ static inline bool may_be_cached(ompi_osc_cached_window_t *window, ompi_osc_cach
     if (OPAL_LIKELY(opal_datatype_is_contiguous_memory_layout(target, a->target_count))) {
         wanted->key.address += (uint64_t) target->true_lb;
     } else {
+        if (ompi_osc_cached_is_coherent(window)) {
+            return false; /* its bytes do not tell which blocks they are from */
+        }
         wanted->key.layout = ompi_osc_cached_type_layout(window, a->target_dt, a->target_count);
         if (0 == wanted->key.layout) {
             return false;
@@ -204,6 +209,7 @@ static osc_cached_block_t block_of(const ompi_osc_cached_window_t *window,
     osc_cached_block_t none = {0, 0, 0};
 
     if (0 == config->block || 0 != key.layout || 0 < peer->profit.passed
+        || NULL != window->coherence
         || (OSC_CACHED_MODE_ALWAYS != window->mode && OSC_CACHED_MODE_USER != window->mode)) {
         return none;
     }
@@ -338,6 +344,7 @@ static int pass(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
     }
     ret = issue(window, peer, a, &sequence);
     if (OMPI_SUCCESS == ret) {
+        ompi_osc_cached_used(window, peer);
         ompi_osc_cached_window_unlock(window);
     }
     return ret;
@@ -381,7 +388,9 @@ static size_t usable(const ompi_osc_cached_window_t *window, const wanted_t *wan
 {
     size_t beyond = (size_t) ((wanted->key.address + have) % unit_of(window, wanted->key.target));
 
-    return (NULL == wanted->buffer.type && beyond < have) ? have - beyond : 0;
+    return (NULL == wanted->buffer.type && beyond < have && NULL == window->coherence)
+               ? have - beyond
+               : 0;
 }
 
 /* The first bytes are there: copy them and fetch the rest. */
@@ -527,6 +536,20 @@ keep(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer, wanted_t *w
     return record;
 }
 
+/* Whether what a get will bring may be kept in a coherent window, and under which stamp. */
+static bool is_shared(ompi_osc_cached_window_t *window, const ompi_osc_cached_peer_t *peer,
+                      const wanted_t *wanted, uint64_t *stamp)
+{
+    uint64_t more;
+
+    if (!ompi_osc_cached_coherence_keeps(window, wanted->key.target, wanted->key.address,
+                                         wanted->bytes, &more)) {
+        return false;
+    }
+    *stamp = osc_cached_cache_stamp(&window->cache, &peer->cache) + more;
+    return true;
+}
+
 /* It is not there: fetch it, and keep it. */
 static int miss(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
                 const arguments_t *a, wanted_t *wanted)
@@ -537,6 +560,13 @@ static int miss(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
     struct ompi_osc_cached_rget_t *rget = NULL;
     int ret;
 
+    if (OPAL_UNLIKELY(NULL != window->coherence)) {
+        stamp = osc_cached_cache_whole_stamp(&window->cache, &peer->cache, wanted->key.address,
+                                             wanted->key.target, wanted->bytes);
+        if (ompi_osc_cached_is_coherent(window) && !is_shared(window, peer, wanted, &stamp)) {
+            access = OSC_CACHED_UNSHARED;
+        }
+    }
     if (OPAL_UNLIKELY(0 < wanted->block.bytes && NULL == a->request)
         && fetch_block(window, peer, a, wanted, &ret)) {
         return ret;
@@ -546,7 +576,8 @@ static int miss(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
     if (OMPI_SUCCESS != ret) {
         return ret;
     }
-    if (!is_open(window) || (window->threaded && is_exposed(&wanted->buffer, wanted->bytes))) {
+    if (OSC_CACHED_UNSHARED == access || !is_open(window)
+        || (window->threaded && is_exposed(&wanted->buffer, wanted->bytes))) {
         goto done; /* exposed: since the look-up, by another thread */
     }
     if (NULL != a->request) {
@@ -763,6 +794,34 @@ __opal_attribute_noinline__ static int plain_miss(ompi_osc_cached_window_t *wind
     return ret;
 }
 
+/* The entry that was found when a key was asked for last, if it is valid in a coherent window;
+ * NULL: the others are found by osc_cached_cache_get, which remembers nothing. */
+static inline osc_cached_entry_t *find_coherent(ompi_osc_cached_window_t *window,
+                                                const ompi_osc_cached_peer_t *peer,
+                                                osc_cached_key_t key, size_t bytes)
+{
+    osc_cached_cache_t *cache = &window->cache;
+    const osc_cached_copies_t *copies = cache->more_context;
+    osc_cached_entry_t **memo = osc_cached_cache_memo(cache, key), *entry = *memo;
+    uint64_t first, count;
+
+    if (!osc_cached_cache_is_of(entry, key) || OSC_CACHED_ENTRY_CACHED != entry->state) {
+        entry = osc_cached_cache_seek(cache, &peer->cache, key,
+                                      osc_cached_index_hash(&cache->index, key), false);
+        if (NULL == entry || OSC_CACHED_ENTRY_CACHED != entry->state) {
+            return NULL;
+        }
+        *memo = entry;
+    }
+    osc_cached_copies_blocks(copies, entry->address, entry->bytes, &first, &count);
+    return (bytes <= entry->bytes
+            && entry->stamp
+                   == osc_cached_cache_stamp(cache, &peer->cache)
+                          + osc_cached_copies_stamp(copies, (uint32_t) key.target, first, count))
+               ? entry
+               : NULL;
+}
+
 typedef enum { PLAIN_HIT, PLAIN_MISS, PLAIN_MEASURED, PLAIN_NOT } plain_t;
 
 /* The whole of a hit in its most frequent form: one thread, runs of bytes on both sides. Of what
@@ -773,7 +832,7 @@ __opal_attribute_always_inline__ static inline plain_t
 plain_get(ompi_osc_cached_window_t *window, uint32_t ways, void *origin_addr,
           ompi_osc_cached_count_t origin_count, const ompi_datatype_t *origin_dt, int target,
           ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
-          const ompi_datatype_t *target_dt, bool measured)
+          const ompi_datatype_t *target_dt, bool measured, bool coherent)
 {
     enum { PLAIN = OPAL_DATATYPE_FLAG_CONTIGUOUS | OPAL_DATATYPE_FLAG_NO_GAPS };
     ompi_osc_cached_peer_t *peer = osc_cached_peers_find_again(&window->peers, target);
@@ -793,7 +852,8 @@ plain_get(ompi_osc_cached_window_t *window, uint32_t ways, void *origin_addr,
     }
     key.address =
         (uint64_t) target_disp * unit_of(window, target) + (uint64_t) target_dt->super.true_lb;
-    entry = osc_cached_cache_find_again(cache, &peer->cache, key, bytes);
+    entry = coherent ? find_coherent(window, peer, key, bytes)
+                     : osc_cached_cache_find_again(cache, &peer->cache, key, bytes);
     if (OPAL_UNLIKELY(NULL == entry)) {
         return PLAIN_MISS;
     }
@@ -864,13 +924,24 @@ __opal_attribute_noinline__ static int looked_up_get(ompi_osc_cached_window_t *w
     return inner_get(window, a);
 }
 
+/* The same as plain_get() in a coherent window; what is no hit, or is to be measured, is looked up.
+ */
+__opal_attribute_noinline__ static bool is_coherent_hit(ompi_osc_cached_window_t *window,
+                                                        uint32_t ways, const arguments_t *a)
+{
+    return PLAIN_HIT
+           == plain_get(window, ways, a->origin_addr, a->origin_count, a->origin_dt, a->target,
+                        a->target_disp, a->target_count, a->target_dt, false, true);
+}
+
 /* What plain hits and misses cost, measured in one of some. */
 __opal_attribute_noinline__ static int measured_get(ompi_osc_cached_window_t *window, uint32_t ways,
                                                     const arguments_t *a)
 {
     uint64_t begin = ompi_osc_cached_now();
-    plain_t plain = plain_get(window, ways, a->origin_addr, a->origin_count, a->origin_dt,
-                              a->target, a->target_disp, a->target_count, a->target_dt, true);
+    plain_t plain =
+        plain_get(window, ways, a->origin_addr, a->origin_count, a->origin_dt, a->target,
+                  a->target_disp, a->target_count, a->target_dt, true, false);
 
     if (PLAIN_HIT == plain) {
         osc_cached_profit_follow(&window->costs.hit_ns, ompi_osc_cached_since(begin, 1));
@@ -888,7 +959,7 @@ cached_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
     uint32_t ways = ompi_osc_cached_ways(window);
     plain_t plain = OPAL_LIKELY(ways & OSC_CACHED_WAY_PLAIN)
                         ? plain_get(window, ways, origin_addr, origin_count, origin_dt, target,
-                                    target_disp, target_count, target_dt, false)
+                                    target_disp, target_count, target_dt, false, false)
                         : PLAIN_NOT;
 
     if (OPAL_LIKELY(PLAIN_HIT == plain)) {
@@ -901,6 +972,9 @@ cached_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
     }
     if (PLAIN_MEASURED == plain) {
         return measured_get(window, ways, &a);
+    }
+    if ((ways & OSC_CACHED_WAY_COHERENT_PLAIN) && is_coherent_hit(window, ways, &a)) {
+        return OMPI_SUCCESS;
     }
     if ((ways & OSC_CACHED_WAY_SHARED) && is_shared_hit(window, &a)) {
         return OMPI_SUCCESS;

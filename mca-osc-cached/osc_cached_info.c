@@ -134,13 +134,21 @@ static void tell(ompi_osc_cached_window_t *window, const char *key, const char *
     ompi_osc_cached_info_store(window->win, key, value);
 }
 
+/* The library has no coherence; what comes nearest. */
+static const char *clampi_mode(const ompi_osc_cached_window_t *window)
+{
+    return clampi_modes[(OSC_CACHED_MODE_COHERENT == window->mode) ? OSC_CACHED_MODE_TRANSPARENT
+                                                                   : window->mode]
+        .string;
+}
+
 void ompi_osc_cached_info_tell(ompi_osc_cached_window_t *window)
 {
     const osc_cached_cache_t *cache = &window->cache;
     char text[32];
 
     tell(window, "ompi_osc_cached_mode", ompi_osc_cached_modes[window->mode].string);
-    tell(window, "CLAMPI_MODE", clampi_modes[window->mode].string);
+    tell(window, "CLAMPI_MODE", clampi_mode(window));
     ompi_osc_cached_write_number((double) osc_cached_cache_memory(cache), OSC_CACHED_UNIT_BYTES,
                                  text, sizeof(text));
     tell(window, "ompi_osc_cached_memory", text);
@@ -153,12 +161,23 @@ void ompi_osc_cached_info_tell(ompi_osc_cached_window_t *window)
     tell(window, "ompi_osc_cached_block_fetch", text);
     tell(window, "ompi_osc_cached_scheme", ompi_osc_cached_schemes[cache->config.scheme].string);
     tell(window, "ompi_osc_cached_adaptive", truths[cache->config.adaptive].string);
+    tell(window, "ompi_osc_cached_stores", ompi_osc_cached_stores[window->stores].string);
+    ompi_osc_cached_write_number(window->coherence_block, OSC_CACHED_UNIT_BLOCK, text,
+                                 sizeof(text));
+    tell(window, "ompi_osc_cached_block", text);
     tell(window, "ompi_osc_cached_helper", switches[NULL != window->helper].string);
     window->told_resizes = cache->resizes;
 }
 
 static void set_mode(ompi_osc_cached_window_t *window, int mode)
 {
+    if (OSC_CACHED_MODE_COHERENT == mode && NULL == window->coherence && window->subscribed) {
+        opal_show_help(
+            "help-mpi-osc-cached.txt", "no-coherence", true,
+            "It was not asked for when the window was created, or could not be had then.",
+            opal_process_info.nodename);
+    }
+    mode = (int) ompi_osc_cached_mode_in_force(window, (ompi_osc_cached_mode_t) mode);
     if (mode == (int) window->mode) {
         return;
     }
@@ -272,10 +291,13 @@ static INFO_CONST char *clampi_mode_changed(opal_infosubscriber_t *object, INFO_
         return NULL;
 #endif
     } else if (is_given(window, value)
-               && read_name(window, key, value, clampi_modes, window->mode, &mode)) {
+               && read_name(window, key, value, clampi_modes,
+                            (OSC_CACHED_MODE_COHERENT == window->mode) ? OSC_CACHED_MODE_TRANSPARENT
+                                                                       : (int) window->mode,
+                            &mode)) {
         set_mode(window, mode);
     }
-    return (INFO_CONST char *) clampi_modes[window->mode].string;
+    return (INFO_CONST char *) clampi_mode(window);
 }
 
 /* A text that lives as long as the process: Open MPI copies it, but only after the return. */
@@ -402,6 +424,32 @@ static INFO_CONST char *adaptive_changed(opal_infosubscriber_t *object, INFO_CON
         ompi_osc_cached_window_unlock(window);
     }
     return (INFO_CONST char *) truths[window->cache.config.adaptive].string;
+}
+
+/* Decided when the window was created. */
+static INFO_CONST char *stores_changed(opal_infosubscriber_t *object, INFO_CONST char *key,
+                                       INFO_CONST char *value)
+{
+    int wanted;
+
+    WINDOW_OF(object)
+    if (is_given(window, value)) {
+        (void) read_name(window, key, value, ompi_osc_cached_stores, (int) window->stores, &wanted);
+    }
+    return (INFO_CONST char *) ompi_osc_cached_stores[window->stores].string;
+}
+
+static INFO_CONST char *block_changed(opal_infosubscriber_t *object, INFO_CONST char *key,
+                                      INFO_CONST char *value)
+{
+    double wanted;
+
+    WINDOW_OF(object)
+    if (is_given(window, value)) {
+        (void) read_count(window, key, value, OSC_CACHED_UNIT_BLOCK, OSC_CACHED_BLOCK_LEAST,
+                          OSC_CACHED_BLOCK_MOST, window->coherence_block, &wanted);
+    }
+    return number_text(window->coherence_block);
 }
 
 /* Decided when the window was created, by all processes together. */

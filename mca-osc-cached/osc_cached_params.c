@@ -36,6 +36,7 @@ const mca_base_var_enum_value_t ompi_osc_cached_modes[] = {
     {.value = OSC_CACHED_MODE_TRANSPARENT, .string = "transparent"},
     {.value = OSC_CACHED_MODE_ALWAYS, .string = "always"},
     {.value = OSC_CACHED_MODE_USER, .string = "user"},
+    {.value = OSC_CACHED_MODE_COHERENT, .string = "coherent"},
     {.value = 0, .string = NULL},
 };
 
@@ -50,6 +51,13 @@ const mca_base_var_enum_value_t ompi_osc_cached_schemes[] = {
 static const mca_base_var_enum_value_t passive_scopes[] = {
     {.value = OSC_CACHED_PASSIVE_NONE, .string = "none"},
     {.value = OSC_CACHED_PASSIVE_FLUSH, .string = "flush"},
+    {.value = 0, .string = NULL},
+};
+
+const mca_base_var_enum_value_t ompi_osc_cached_stores[] = {
+    {.value = OSC_CACHED_STORES_DETECT, .string = "detect"},
+    {.value = OSC_CACHED_STORES_SYNC, .string = "sync"},
+    {.value = OSC_CACHED_STORES_NONE, .string = "none"},
     {.value = 0, .string = NULL},
 };
 
@@ -181,7 +189,7 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
 {
     mca_base_var_enum_t *mode_enum = NULL, *scheme_enum = NULL, *passive_enum = NULL,
                         *helper_enum = NULL, *transfers_enum = NULL, *sync_enum = NULL,
-                        *per_enum = NULL, *route_enum = NULL;
+                        *per_enum = NULL, *route_enum = NULL, *stores_enum = NULL;
     const char *refused = NULL, *misspelt;
     int ret;
 
@@ -203,7 +211,10 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
         || OPAL_SUCCESS
                != mca_base_var_enum_create("osc_cached_storage_route", storage_routes, &route_enum)
         || OPAL_SUCCESS
-               != mca_base_var_enum_create("osc_cached_helper_per", helper_places, &per_enum)) {
+               != mca_base_var_enum_create("osc_cached_helper_per", helper_places, &per_enum)
+        || OPAL_SUCCESS
+               != mca_base_var_enum_create("osc_cached_stores", ompi_osc_cached_stores,
+                                           &stores_enum)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
 
@@ -217,6 +228,7 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
 #define TYPE_SYNC MCA_BASE_VAR_TYPE_INT
 #define TYPE_PER MCA_BASE_VAR_TYPE_INT
 #define TYPE_FILE_ROUTE MCA_BASE_VAR_TYPE_INT
+#define TYPE_STORES MCA_BASE_VAR_TYPE_INT
 #define ENUM_STRING NULL
 #define ENUM_BOOL NULL
 #define ENUM_MODE mode_enum
@@ -227,6 +239,7 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
 #define ENUM_SYNC sync_enum
 #define ENUM_PER per_enum
 #define ENUM_FILE_ROUTE route_enum
+#define ENUM_STORES stores_enum
 #define OSC_CACHED_PARAM(name, kind, def, level, scope, help)                                     \
     ompi_osc_cached_params.name = def;                                                            \
     ret = mca_base_component_var_register(component, #name, help, TYPE_##kind, ENUM_##kind, 0, 0, \
@@ -249,6 +262,7 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
     OBJ_RELEASE(sync_enum);
     OBJ_RELEASE(per_enum);
     OBJ_RELEASE(route_enum);
+    OBJ_RELEASE(stores_enum);
 
     if (NULL != refused) {
         /* Open MPI has named the value and the allowed ones; say what follows from it */

@@ -24,6 +24,7 @@ typedef enum {
     OSC_CACHED_MODE_TRANSPARENT,
     OSC_CACHED_MODE_ALWAYS,
     OSC_CACHED_MODE_USER,
+    OSC_CACHED_MODE_COHERENT,
 } ompi_osc_cached_mode_t;
 
 /** What mode transparent keeps in a passive epoch. */
@@ -31,6 +32,17 @@ typedef enum {
     OSC_CACHED_PASSIVE_NONE,
     OSC_CACHED_PASSIVE_FLUSH,
 } ompi_osc_cached_passive_t;
+
+/** How others learn of a process's stores to its own window. */
+typedef enum {
+    OSC_CACHED_STORES_DETECT,
+    OSC_CACHED_STORES_SYNC,
+    OSC_CACHED_STORES_NONE,
+} ompi_osc_cached_stores_t;
+
+/** Bytes of a block of coherence. */
+#define OSC_CACHED_BLOCK_LEAST 4096
+#define OSC_CACHED_BLOCK_MOST 0x1p22
 
 /** Which windows have a helper. */
 typedef enum {
@@ -76,6 +88,7 @@ typedef struct {
 #define OSC_CACHED_FIELD_MODE int
 #define OSC_CACHED_FIELD_SCHEME int
 #define OSC_CACHED_FIELD_PASSIVE int
+#define OSC_CACHED_FIELD_STORES int
 #define OSC_CACHED_FIELD_HELPER int
 #define OSC_CACHED_FIELD_TRANSFERS int
 #define OSC_CACHED_FIELD_SYNC int
@@ -108,6 +121,7 @@ extern ompi_osc_cached_numbers_t ompi_osc_cached_numbers;
 /** Names and values; the last name is NULL. */
 extern const mca_base_var_enum_value_t ompi_osc_cached_modes[];
 extern const mca_base_var_enum_value_t ompi_osc_cached_schemes[];
+extern const mca_base_var_enum_value_t ompi_osc_cached_stores[];
 
 /**
  * Register the variables and read them.

@@ -32,6 +32,7 @@
 #include "ompi/group/group.h"
 
 #include "osc_cached_sync.h"
+#include "coherence/osc_cached_coherence.h"
 #include "osc_cached_verify.h"
 
 enum {
@@ -62,7 +63,9 @@ ompi_osc_cached_peer_t *ompi_osc_cached_write_begin(ompi_osc_cached_window_t *wi
     ompi_osc_cached_window_lock(window);
     peer = ompi_osc_cached_peer_used(window, target);
     if (OPAL_LIKELY(!osc_cached_is_nobody(peer))) {
-        osc_cached_cache_invalidate_target(&peer->cache);
+        if (!ompi_osc_cached_is_coherent(window)) { /* else its blocks are dropped, not all */
+            osc_cached_cache_invalidate_target(&peer->cache);
+        }
         ++peer->writing;
     }
     ompi_osc_cached_window_unlock(window);
@@ -85,6 +88,7 @@ void ompi_osc_cached_write_end(ompi_osc_cached_window_t *window, ompi_osc_cached
     if (!osc_cached_is_nobody(peer)) {
         /* also after an error: nobody knows how far it came */
         peer->written = ompi_osc_cached_issued(window, peer);
+        ompi_osc_cached_used(window, peer);
     }
     ompi_osc_cached_window_unlock(window);
 }
@@ -283,11 +287,28 @@ static void set_accessible(ompi_osc_cached_window_t *window, bool accessible)
     }
 }
 
+/* In an epoch of MPI_Win_lock_all that does not lock before it must, a coherent window has its
+ * copies from before: a target is accessible when something has been issued to it, and so locked.
+ * Caller holds the lock. */
+static void forget_locks(ompi_osc_cached_window_t *window)
+{
+    osc_cached_peers_place_t place = {0};
+    ompi_osc_cached_peer_t *peer;
+
+    window->all_checked = false;
+    while (NULL != (peer = osc_cached_peers_next(&window->peers, &place))) {
+        peer->accessible = false;
+    }
+}
+
 /* Caller holds the lock. */
 static void enter_epoch(ompi_osc_cached_window_t *window, ompi_osc_cached_epoch_t epoch)
 {
     if (OSC_CACHED_EPOCH_START == window->epoch) {
         set_accessible(window, false); /* also when a fence ended it, as osc/rdma lets it */
+    }
+    if (window->all_checked && OSC_CACHED_EPOCH_MIXED != epoch) {
+        forget_locks(window);
     }
     window->epoch = epoch;
     window->first_tick = window->ticks;
@@ -312,6 +333,30 @@ static void announce(ompi_osc_cached_window_t *window)
     }
 }
 
+/* Before and after the inner call of a synchronisation that tells others, or of a flush
+ * (coherence/osc_cached_coherence.h). */
+
+static inline ompi_osc_cached_mark_t begin_telling(ompi_osc_cached_window_t *window, int target,
+                                                   bool stores)
+{
+    return (NULL == window->coherence) ? (ompi_osc_cached_mark_t){.writes = false}
+                                       : ompi_osc_cached_coherence_before(window, target, stores);
+}
+
+static inline ompi_osc_cached_mark_t begin_flushing(ompi_osc_cached_window_t *window)
+{
+    return (NULL == window->coherence) ? (ompi_osc_cached_mark_t){.writes = false}
+                                       : ompi_osc_cached_coherence_mark(window);
+}
+
+static inline void end_telling(ompi_osc_cached_window_t *window, int target, bool completes,
+                               const ompi_osc_cached_mark_t *told)
+{
+    if (NULL != window->coherence) {
+        ompi_osc_cached_coherence_after(window, target, completes, told);
+    }
+}
+
 static inline bool is_watched(const ompi_osc_cached_window_t *window, uint32_t ways)
 {
     return (ways & OSC_CACHED_WAY_LOOKUP) || NULL != OSC_CACHED_READ(window->busy);
@@ -333,6 +378,7 @@ static void change_epoch(ompi_osc_cached_window_t *window, uint64_t sequence, ui
 __opal_attribute_noinline__ static int watched_fence(int mpi_assert, ompi_win_t *win)
 {
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
+    ompi_osc_cached_mark_t told;
     uint64_t sequence, begin;
     int ret;
 
@@ -341,7 +387,9 @@ __opal_attribute_noinline__ static int watched_fence(int mpi_assert, ompi_win_t 
         return window->inner.osc_fence(mpi_assert, win);
     }
     sequence = mark(window, &begin);
+    told = begin_telling(window, OSC_CACHED_EVERYBODY, !(mpi_assert & MPI_MODE_NOSTORE));
     ret = window->inner.osc_fence(mpi_assert, win);
+    end_telling(window, OSC_CACHED_EVERYBODY, has_happened(window, ret), &told);
     if (!has_happened(window, ret)) {
         return ret;
     }
@@ -413,6 +461,7 @@ int ompi_osc_cached_start(ompi_group_t *group, int mpi_assert, ompi_win_t *win)
 int ompi_osc_cached_complete(ompi_win_t *win)
 {
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
+    ompi_osc_cached_mark_t told;
     uint64_t sequence, begin;
     int ret;
 
@@ -421,7 +470,9 @@ int ompi_osc_cached_complete(ompi_win_t *win)
         return window->inner.osc_complete(win);
     }
     sequence = mark(window, &begin);
+    told = begin_telling(window, OSC_CACHED_EVERYBODY, false);
     ret = window->inner.osc_complete(win);
+    end_telling(window, OSC_CACHED_EVERYBODY, has_happened(window, ret), &told);
     if (!has_happened(window, ret) || OSC_CACHED_EPOCH_START != window->epoch) {
         return ret; /* osc/rdma takes one without MPI_Win_start, and completes nothing */
     }
@@ -517,6 +568,7 @@ int ompi_osc_cached_unlock(int target, ompi_win_t *win)
 {
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
     ompi_osc_cached_peer_t *peer;
+    ompi_osc_cached_mark_t told;
     uint64_t sequence, begin;
     bool fetching;
     int flushed = OMPI_SUCCESS, ret;
@@ -531,10 +583,12 @@ int ompi_osc_cached_unlock(int target, ompi_win_t *win)
     begin = begin_of(window, peer);
     fetching = 0 != peer->cache.head && OSC_CACHED_FLUSH_FETCHING == window->flush_first;
     ompi_osc_cached_window_unlock(window);
+    told = begin_telling(window, target, true);
     if (fetching) {
         flushed = window->inner.osc_flush(target, win); /* see flush_before_all() */
     }
     ret = window->inner.osc_unlock(target, win);
+    end_telling(window, target, has_happened(window, ret), &told);
     if (!has_happened(window, ret) || !has_happened(window, flushed)) {
         return first_error(ret, flushed);
     }
@@ -565,6 +619,15 @@ int ompi_osc_cached_lock_all(int mpi_assert, ompi_win_t *win)
     if (OMPI_SUCCESS != ret || !window->cacheable) {
         return ret;
     }
+    if (NULL != window->coherence && !(mpi_assert & MPI_MODE_NOCHECK)) {
+        change_epoch(window, 0, 0, OSC_CACHED_EPOCH_NONE);
+        ompi_osc_cached_window_lock(window);
+        window->all_checked = true;
+        window->epoch = OSC_CACHED_EPOCH_LOCK_ALL;
+        ompi_osc_cached_window_update(window);
+        ompi_osc_cached_window_unlock(window);
+        return OMPI_SUCCESS;
+    }
     change_epoch(window, 0, 0, OSC_CACHED_EPOCH_LOCK_ALL);
     return OMPI_SUCCESS;
 }
@@ -572,6 +635,7 @@ int ompi_osc_cached_lock_all(int mpi_assert, ompi_win_t *win)
 int ompi_osc_cached_unlock_all(ompi_win_t *win)
 {
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
+    ompi_osc_cached_mark_t told;
     uint64_t sequence, begin;
     int flushed, ret;
 
@@ -580,8 +644,10 @@ int ompi_osc_cached_unlock_all(ompi_win_t *win)
         return window->inner.osc_unlock_all(win);
     }
     sequence = mark(window, &begin);
+    told = begin_telling(window, OSC_CACHED_EVERYBODY, true);
     flushed = flush_before_all(window);
     ret = window->inner.osc_unlock_all(win);
+    end_telling(window, OSC_CACHED_EVERYBODY, has_happened(window, ret), &told);
     if (!has_happened(window, ret) || !has_happened(window, flushed)) {
         return first_error(ret, flushed);
     }
@@ -594,10 +660,13 @@ int ompi_osc_cached_unlock_all(ompi_win_t *win)
 int ompi_osc_cached_sync(ompi_win_t *win)
 {
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
+    ompi_osc_cached_mark_t told;
     int ret;
 
     ompi_osc_cached_count(window, OSC_CACHED_STAT_syncs);
+    told = begin_telling(window, window->rank, true);
     ret = window->inner.osc_sync(win);
+    end_telling(window, window->rank, false, &told);
     if (OMPI_SUCCESS == ret && (ompi_osc_cached_ways(window) & OSC_CACHED_WAY_LOOKUP)) {
         ompi_osc_cached_window_lock(window);
         expire(window, NULL);
@@ -671,6 +740,7 @@ static inline void flushed(ompi_osc_cached_window_t *window, ompi_osc_cached_pee
 static int flush_one(ompi_osc_cached_window_t *window, int target, bool at_target,
                      ompi_osc_base_module_flush_fn_t inner)
 {
+    ompi_osc_cached_mark_t told;
     ompi_osc_cached_peer_t *peer;
     uint64_t sequence, begin;
     bool quiet, nobody;
@@ -698,10 +768,12 @@ static int flush_one(ompi_osc_cached_window_t *window, int target, bool at_targe
     }
     begin = begin_of(window, peer);
     ompi_osc_cached_window_unlock(window);
+    told = begin_flushing(window);
     ret = inner(target, window->win);
     if (!has_happened(window, ret)) {
         return ret;
     }
+    end_telling(window, target, at_target, &told);
     ompi_osc_cached_window_lock(window);
     if (at_target) {
         expire(window, peer);
@@ -718,11 +790,14 @@ __opal_attribute_noinline__ static int flush_busy(ompi_osc_cached_window_t *wind
                                                   ompi_osc_cached_peer_t *peer)
 {
     uint64_t sequence = window->sequence, begin = begin_of(window, peer);
+    ompi_osc_cached_mark_t told;
     int ret;
 
     ompi_osc_cached_count_alone(window, OSC_CACHED_STAT_flushes);
+    told = begin_flushing(window);
     ret = window->inner.osc_flush(peer->rank, window->win);
     if (has_happened(window, ret)) {
+        end_telling(window, peer->rank, true, &told);
         flushed(window, peer, sequence, true, begin);
     }
     return ret;
@@ -731,13 +806,14 @@ __opal_attribute_noinline__ static int flush_busy(ompi_osc_cached_window_t *wind
 static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
                        ompi_osc_base_module_flush_all_fn_t inner)
 {
+    ompi_osc_cached_mark_t told;
     uint64_t sequence, begin;
     bool quiet;
     int before, ret;
 
     ompi_osc_cached_window_lock(window);
     sequence = window->sequence;
-    if (may_stay_local(window) && (window->ways & OSC_CACHED_WAY_EVERYONE) && !window->loose
+    if (may_stay_local(window) && (window->ways & OSC_CACHED_WAY_ALL) && !window->loose
         && NULL == window->busy) {
         if (at_target) {
             expire(window, NULL);
@@ -748,11 +824,13 @@ static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
     }
     begin = begin_of(window, NULL);
     ompi_osc_cached_window_unlock(window);
+    told = begin_flushing(window);
     before = flush_before_all(window);
     ret = inner(window->win);
     if (!has_happened(window, ret) || !has_happened(window, before)) {
         return first_error(ret, before);
     }
+    end_telling(window, OSC_CACHED_EVERYBODY, at_target, &told);
     ompi_osc_cached_window_lock(window);
     if (at_target) {
         expire(window, NULL);
@@ -810,7 +888,7 @@ static inline flush_way_t way_of_all(ompi_osc_cached_window_t *window)
     if (window->loose) {
         return all_pass_again(window) ? FLUSH_INNER : FLUSH_WATCHED;
     }
-    return (ways & OSC_CACHED_WAY_EVERYONE) ? FLUSH_LOCAL : FLUSH_WATCHED;
+    return (ways & OSC_CACHED_WAY_ALL) ? FLUSH_LOCAL : FLUSH_WATCHED;
 }
 
 enum { EVERY_TARGET = INT_MIN }; /* a rank that none has, not even MPI_PROC_NULL */
@@ -831,7 +909,7 @@ static bool is_shared_flush(ompi_osc_cached_window_t *window, int target)
         local = OSC_CACHED_PEER_IDLE == peer->state && 0 == peer->profit.passed
                 && ompi_osc_cached_has_access(window->ways, peer);
     } else {
-        local = (window->ways & OSC_CACHED_WAY_EVERYONE) && !window->loose && NULL == window->busy;
+        local = (window->ways & OSC_CACHED_WAY_ALL) && !window->loose && NULL == window->busy;
     }
     local = local && (window->ways & OSC_CACHED_WAY_SHARED_FLUSH);
     if (local) {

@@ -63,7 +63,9 @@ ompi_osc_cached_window_t *ompi_osc_cached_window_create(ompi_win_t *win, const c
     }
     /* MPI_Session_init with MPI_THREAD_MULTIPLE sets only the second */
     window->threaded = ompi_mpi_thread_multiple || opal_using_threads();
-    window->mode = (ompi_osc_cached_mode_t) ompi_osc_cached_params.mode;
+    window->mode =
+        ompi_osc_cached_mode_in_force(window, (ompi_osc_cached_mode_t) ompi_osc_cached_params.mode);
+    window->stores = (ompi_osc_cached_stores_t) ompi_osc_cached_params.stores;
     window->traced = traced;
     window->inspected = inspected;
     window->ways = traced ? 0 : OSC_CACHED_WAY_DIRECT;
@@ -210,17 +212,23 @@ static uint32_t find_ways(const ompi_osc_cached_window_t *window)
     bool passive = ompi_osc_cached_epoch_is_passive(window->epoch);
     bool quick = !window->threaded && !window->traced;
     bool plain = !window->traced && window->cache.open && !window->inspected;
-    uint32_t ways = OSC_CACHED_WAY_LOOKUP;
+    bool coherent = NULL != window->coherence;
+    uint32_t ways = coherent ? OSC_CACHED_WAY_COHERENT : 0;
 
     if (!keeps(window)) {
-        return window->traced ? 0 : OSC_CACHED_WAY_DIRECT;
+        return ways | (window->traced ? 0 : OSC_CACHED_WAY_DIRECT);
     }
+    ways |= OSC_CACHED_WAY_LOOKUP;
     ways |= passive ? OSC_CACHED_WAY_PASSIVE : 0;
-    ways |= ompi_osc_cached_epoch_has_all(window->epoch) ? OSC_CACHED_WAY_EVERYONE : 0;
+    if (ompi_osc_cached_epoch_has_all(window->epoch)) {
+        ways |= window->all_checked ? OSC_CACHED_WAY_LATER : OSC_CACHED_WAY_EVERYONE;
+    }
     ways |= quick ? OSC_CACHED_WAY_QUICK : 0;
-    ways |= (plain && quick) ? OSC_CACHED_WAY_PLAIN : 0;
-    ways |= (plain && NULL != window->gate) ? OSC_CACHED_WAY_SHARED : 0;
-    if (!window->uncounted && quick && OSC_CACHED_EPOCH_FENCE == window->epoch) {
+    if (plain && quick) {
+        ways |= coherent ? OSC_CACHED_WAY_COHERENT_PLAIN : OSC_CACHED_WAY_PLAIN;
+    }
+    ways |= (plain && NULL != window->gate && !coherent) ? OSC_CACHED_WAY_SHARED : 0;
+    if (!window->uncounted && quick && OSC_CACHED_EPOCH_FENCE == window->epoch && !coherent) {
         ways |= OSC_CACHED_WAY_PLAIN_FENCE;
     }
     if (!window->uncounted && plain && passive && OSC_CACHED_MODE_TRANSPARENT != window->mode) {
@@ -331,7 +339,7 @@ static unsigned long read_stat(const ompi_osc_cached_window_t *window, int stat)
     static const int looked_up[] = {
         OSC_CACHED_STAT_hits,    OSC_CACHED_STAT_partial_hits, OSC_CACHED_STAT_joins,
         OSC_CACHED_STAT_direct,  OSC_CACHED_STAT_conflicting,  OSC_CACHED_STAT_capacity,
-        OSC_CACHED_STAT_failing, OSC_CACHED_STAT_declined,
+        OSC_CACHED_STAT_failing, OSC_CACHED_STAT_declined,     OSC_CACHED_STAT_unshared,
     };
     const osc_cached_cache_t *cache = &window->cache;
     osc_cached_peers_place_t place = {0};
@@ -361,6 +369,18 @@ static unsigned long read_stat(const ompi_osc_cached_window_t *window, int stat)
         return others_count(window->file_bytes_read);
     case OSC_CACHED_STAT_file_read_waits:
         return others_count(window->file_read_waits);
+    case OSC_CACHED_STAT_coherence_fills:
+    case OSC_CACHED_STAT_coherence_directs:
+    case OSC_CACHED_STAT_coherence_holds:
+    case OSC_CACHED_STAT_coherence_recalls:
+    case OSC_CACHED_STAT_coherence_dropped:
+    case OSC_CACHED_STAT_coherence_invalidations:
+    case OSC_CACHED_STAT_coherence_syncs:
+        return (NULL == window->coherence_counts)
+                   ? 0
+                   : atomic_load_explicit(
+                       &window->coherence_counts[stat - OSC_CACHED_STAT_coherence_fills],
+                       memory_order_relaxed);
     case OSC_CACHED_STAT_evictions:
         return cache->evictions;
     case OSC_CACHED_STAT_resizes:

@@ -115,27 +115,41 @@ static inline bool ompi_osc_cached_epoch_has_all(ompi_osc_cached_epoch_t epoch)
  * ompi_osc_cached_window_update().  These combinations exist:
  *
  *     DIRECT              nothing is cached: mode off, no epoch, passive epochs of transparent
+ *     DIRECT COHERENT     the same in a window whose other processes may cache
  *     none                the same, with a trace
  *     LOOKUP              the cache is asked: several threads, or a trace
  *     LOOKUP SHARED       the same with several threads, an open cache and nothing of the sort
  *     LOOKUP QUICK        the same with one thread and without a trace
  *     LOOKUP QUICK PLAIN  the same with an open cache, no devices and no verification
  *
+ * and LOOKUP ... COHERENT in coherent windows, with COHERENT_PLAIN in the place of PLAIN, LATER in
+ * that of EVERYONE after MPI_Win_lock_all, and without SHARED and PLAIN_FENCE;
+ *
  * with LOOKUP also EVERYONE and PASSIVE, as the epoch says; and while all operations are counted,
  * with QUICK in a fence epoch PLAIN_FENCE, with PLAIN in a passive epoch that is not of mode
  * transparent PLAIN_FLUSH, with SHARED in such an epoch SHARED_FLUSH.
  */
 enum {
-    OSC_CACHED_WAY_DIRECT = 1,       /**< gets go straight to the inner component */
-    OSC_CACHED_WAY_LOOKUP = 2,       /**< gets go to the cache: the mode and the epoch allow it */
-    OSC_CACHED_WAY_PASSIVE = 4,      /**< ... in a passive epoch */
-    OSC_CACHED_WAY_EVERYONE = 8,     /**< ... that gives access to every target */
-    OSC_CACHED_WAY_QUICK = 16,       /**< a get that is passed through needs no lock and no trace */
-    OSC_CACHED_WAY_PLAIN = 32,       /**< a hit needs nothing but a copy */
-    OSC_CACHED_WAY_PLAIN_FENCE = 64, /**< the same for a fence between two fence epochs */
-    OSC_CACHED_WAY_PLAIN_FLUSH = 128, /**< the same for a flush that stays local */
-    OSC_CACHED_WAY_SHARED = 256, /**< a hit needs nothing but a copy, and goes through the gate */
-    OSC_CACHED_WAY_SHARED_FLUSH = 512, /**< the same for a flush that stays local */
+    OSC_CACHED_WAY_DIRECT = 1,    /**< gets go straight to the inner component */
+    OSC_CACHED_WAY_LOOKUP = 2,    /**< gets go to the cache: the mode and the epoch allow it */
+    OSC_CACHED_WAY_COHERENT = 4,  /**< writes and synchronisations go to coherence/ */
+    OSC_CACHED_WAY_PASSIVE = 8,   /**< ... in a passive epoch */
+    OSC_CACHED_WAY_EVERYONE = 16, /**< ... that gives access to every target */
+    OSC_CACHED_WAY_LATER = 32,    /**< ... when it is first used, in coherent windows */
+    OSC_CACHED_WAY_ALL = OSC_CACHED_WAY_EVERYONE | OSC_CACHED_WAY_LATER,
+    OSC_CACHED_WAY_QUICK = 64,  /**< a get that is passed through needs no lock and no trace */
+    OSC_CACHED_WAY_PLAIN = 128, /**< a hit needs nothing but a copy */
+    OSC_CACHED_WAY_PLAIN_FENCE = 256, /**< the same for a fence between two fence epochs */
+    OSC_CACHED_WAY_PLAIN_FLUSH = 512, /**< the same for a flush that stays local */
+    OSC_CACHED_WAY_SHARED = 1024, /**< a hit needs nothing but a copy, and goes through the gate */
+    OSC_CACHED_WAY_SHARED_FLUSH = 2048,   /**< the same for a flush that stays local */
+    OSC_CACHED_WAY_COHERENT_PLAIN = 4096, /**< as PLAIN, with a look at generations of blocks */
+};
+
+/** Counters of coherence, which are side by side. */
+enum {
+    OSC_CACHED_COHERENCE_COUNTS =
+        OSC_CACHED_STAT_coherence_syncs - OSC_CACHED_STAT_coherence_fills + 1
 };
 
 /** What we know of one target of a window. */
@@ -155,11 +169,12 @@ typedef struct ompi_osc_cached_window_t {
     bool cacheable; /**< a window that can be cached: it has peers and a cache */
 
     /* now */
-    bool uncounted; /**< operations were issued in this epoch that we did not count */
-    bool counted;   /**< somebody looks at the counters: every call is counted */
-    bool installed; /**< our functions for operations and flushes are in the module's table */
-    bool loose;     /**< a peer is LOOSE since the last synchronisation of all, or one is lacking */
-    bool timed;     /**< gets on their way were measured: so is what completes them */
+    bool uncounted;   /**< operations were issued in this epoch that we did not count */
+    bool all_checked; /**< see forget_locks() */
+    bool counted;     /**< somebody looks at the counters: every call is counted */
+    bool installed;   /**< our functions for operations and flushes are in the module's table */
+    bool loose; /**< a peer is LOOSE since the last synchronisation of all, or one is lacking */
+    bool timed; /**< gets on their way were measured: so is what completes them */
     bool subscribed; /**< to the info keys */
     bool given;      /**< the program said something by them when it created the window */
     ompi_osc_cached_mode_t mode;
@@ -199,7 +214,12 @@ typedef struct ompi_osc_cached_window_t {
     struct ompi_osc_cached_rget_t *rgets;      /**< MPI_Rget on their way that fill entries */
     struct ompi_osc_cached_helper_t *helper;   /**< see helper/; NULL: it has none */
     struct ompi_osc_cached_node_t *memory; /**< see helper/; NULL: it is the inner component's */
-    const _Atomic unsigned long *served;   /**< operations that our helper did for others */
+    struct ompi_osc_cached_coherence_t *coherence; /**< see coherence/; NULL: it is not coherent */
+    ompi_osc_cached_stores_t stores;               /**< of this process, in a coherent window */
+    uint32_t coherence_block;                      /**< bytes, or 0 */
+    /** OSC_CACHED_COHERENCE_COUNTS, in the order of osc_cached_stats.def; or NULL */
+    const _Atomic unsigned long *coherence_counts;
+    const _Atomic unsigned long *served; /**< operations that our helper did for others */
     const _Atomic unsigned long *file_reads, *file_bytes_read, *file_read_waits; /**< for these */
     int number;       /**< of the window in the trace */
     uint64_t largest; /**< bytes of its largest part */
@@ -239,8 +259,13 @@ extern __opal_attribute_visibility__("hidden")
  */
 ompi_osc_cached_window_t *ompi_osc_cached_window_create(ompi_win_t *win, const char *inner_name,
                                                         bool traced, bool inspected);
-/** Numbers of a process on which the helper of a new window depends (helper/). */
-enum { OSC_CACHED_VOTES = 6 };
+/** Numbers of a process on which the helper and the coherence of a new window depend: those of
+ * helper/, and then these. */
+enum {
+    OSC_CACHED_VOTE_COHERENT = 6, /**< wants it */
+    OSC_CACHED_VOTE_BLOCK = 7,    /**< bytes */
+};
+enum { OSC_CACHED_VOTES = 8 };
 
 /**
  * What the processes of a window agree on when it is made: its displacement units, how many bytes
@@ -382,6 +407,16 @@ static inline bool ompi_osc_cached_has_access(uint32_t ways, const ompi_osc_cach
     return 0 != (ways & OSC_CACHED_WAY_EVERYONE) || peer->accessible;
 }
 
+/** An operation was issued to a target, which is locked from now on where that is of interest;
+ * caller holds the lock. */
+static inline void ompi_osc_cached_used(const ompi_osc_cached_window_t *window,
+                                        ompi_osc_cached_peer_t *peer)
+{
+    if (OPAL_UNLIKELY(window->all_checked)) {
+        peer->accessible = true;
+    }
+}
+
 /** An operation was handed to the inner component; caller holds the lock. */
 static inline uint64_t ompi_osc_cached_issued(ompi_osc_cached_window_t *window,
                                               ompi_osc_cached_peer_t *peer)
@@ -403,6 +438,22 @@ static inline uint64_t ompi_osc_cached_issued(ompi_osc_cached_window_t *window,
 static inline bool ompi_osc_cached_is_dirty(const ompi_osc_cached_peer_t *peer)
 {
     return peer->completed < peer->written || 0 < peer->writing;
+}
+
+/** Whether what is fetched lives until somebody writes it. */
+static inline bool ompi_osc_cached_is_coherent(const ompi_osc_cached_window_t *window)
+{
+    return OSC_CACHED_MODE_COHERENT == window->mode;
+}
+
+/** The mode that a window has when it is asked for one. */
+static inline ompi_osc_cached_mode_t
+ompi_osc_cached_mode_in_force(const ompi_osc_cached_window_t *window, ompi_osc_cached_mode_t mode)
+{
+    if (OSC_CACHED_MODE_COHERENT == mode || OSC_CACHED_MODE_TRANSPARENT == mode) {
+        return (NULL != window->coherence) ? OSC_CACHED_MODE_COHERENT : OSC_CACHED_MODE_TRANSPARENT;
+    }
+    return mode;
 }
 
 /* the window of a call */

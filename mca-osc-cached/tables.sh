@@ -46,6 +46,7 @@ table_parameters()
         MODE) values=$(names modes) ;;
         SCHEME) values=$(names schemes) ;;
         PASSIVE) values=$(names passive_scopes) ;;
+        STORES) values=$(names stores) ;;
         HELPER) values=$(names helper_wishes) ;;
         TRANSFERS) values=$(names transfers) ;;
         SYNC) values=$(names storage_syncs) ;;

@@ -86,6 +86,7 @@ typedef enum {
     OSC_CACHED_CAPACITY,    /**< fetched and kept, entries left the storage for it */
     OSC_CACHED_FAILING,     /**< fetched and not kept: no room, or no memory */
     OSC_CACHED_DECLINED,    /**< fetched and not kept: worth less than what would leave for it */
+    OSC_CACHED_UNSHARED,    /**< fetched and not kept: the owner says so */
     OSC_CACHED_MISSING,     /**< not there: issue the get, then insert */
     OSC_CACHED_ACCESSES
 } osc_cached_access_t;

@@ -26,10 +26,12 @@ int ompi_osc_cached_helper_register(const mca_base_component_t *component);
 /**
  * What this process thinks of a helper for a new window.
  *
+ * @param needed      another room cannot do without, of this process and not of its node
  * @param[out] votes  of which ompi_osc_cached_window_units finds the least
  */
 void ompi_osc_cached_helper_vote(const ompi_win_t *win, ompi_communicator_t *comm,
-                                 opal_info_t *info, int flavor, int64_t votes[OSC_CACHED_VOTES]);
+                                 opal_info_t *info, int flavor, bool needed,
+                                 int64_t votes[OSC_CACHED_VOTES]);
 
 /**
  * Are the helpers to do all operations of a window on a file, because the inner component cannot

@@ -123,12 +123,15 @@ static bool is_for_inner(const ompi_win_t *win)
 }
 
 void ompi_osc_cached_helper_vote(const ompi_win_t *win, ompi_communicator_t *comm,
-                                 opal_info_t *info, int flavor, int64_t votes[OSC_CACHED_VOTES])
+                                 opal_info_t *info, int flavor, bool needed,
+                                 int64_t votes[OSC_CACHED_VOTES])
 {
     int rank = ompi_comm_rank(comm);
 
-    votes[OSC_CACHED_VOTE_WISH] = is_cut_off ? OSC_CACHED_HELPER_OFF : wish_of(info);
-    votes[OSC_CACHED_VOTE_NODE] = MPI_WIN_FLAVOR_ALLOCATE == flavor
+    votes[OSC_CACHED_VOTE_WISH] = is_cut_off ? OSC_CACHED_HELPER_OFF
+                                  : needed   ? OSC_CACHED_HELPER_ON
+                                             : wish_of(info);
+    votes[OSC_CACHED_VOTE_NODE] = MPI_WIN_FLAVOR_ALLOCATE == flavor && !needed
                                   && OSC_CACHED_PER_NODE == ompi_osc_cached_params.helper_per;
     votes[OSC_CACHED_VOTE_RUNS] = OSC_CACHED_HELPER_OFF != votes[OSC_CACHED_VOTE_WISH]
                                   && !votes[OSC_CACHED_VOTE_NODE] && ompi_osc_cached_helper_serves()

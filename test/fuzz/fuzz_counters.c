@@ -10,14 +10,35 @@
 #define PREFIX "osc_cached_"
 
 /* The first OUTCOMES are what a get can end as, then the gets themselves. */
-static const char *const names[] = {"hits",          "partial_hits",  "joins",
-                                    "direct",        "conflicting",   "capacity",
-                                    "failing",       "bypassed",      "declined",
-                                    "gets",          "rgets",         "evictions",
-                                    "resizes",       "invalidations", "bytes_served",
-                                    "bytes_fetched", "block_fetches", "helper_operations",
-                                    "helper_locks",  "helper_served", "file_synced"};
-enum { COUNTERS = sizeof(names) / sizeof(names[0]), OUTCOMES = 9, GETS = 9, RGETS = 10 };
+static const char *const names[] = {"hits",
+                                    "partial_hits",
+                                    "joins",
+                                    "direct",
+                                    "conflicting",
+                                    "capacity",
+                                    "failing",
+                                    "bypassed",
+                                    "declined",
+                                    "unshared",
+                                    "gets",
+                                    "rgets",
+                                    "evictions",
+                                    "resizes",
+                                    "invalidations",
+                                    "bytes_served",
+                                    "bytes_fetched",
+                                    "block_fetches",
+                                    "helper_operations",
+                                    "helper_locks",
+                                    "helper_served",
+                                    "file_synced",
+                                    "coherence_fills",
+                                    "coherence_directs",
+                                    "coherence_holds",
+                                    "coherence_recalls",
+                                    "coherence_dropped",
+                                    "coherence_syncs"};
+enum { COUNTERS = sizeof(names) / sizeof(names[0]), OUTCOMES = 10, GETS = 10, RGETS = 11 };
 
 static MPI_T_pvar_session session;
 static int number[COUNTERS];

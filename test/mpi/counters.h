@@ -113,7 +113,7 @@ __attribute__((unused)) static void counters_close(struct counters *c)
 #define COUNTS(c, name, wanted, ...)                                                   \
     do {                                                                               \
         unsigned long got_ = counter((c), (name)), wanted_ = (unsigned long) (wanted); \
-        if (got_ != wanted_ && !test_is_plain()) {                                                         \
+        if (got_ != wanted_ && !test_is_plain()) {                                     \
             test_fail(__FILE__, __LINE__, name, __VA_ARGS__);                          \
             fprintf(stderr, "    counter %s: %lu, wanted %lu\n", name, got_, wanted_); \
         }                                                                              \
@@ -122,9 +122,9 @@ __attribute__((unused)) static void counters_close(struct counters *c)
 /* Every get has exactly one outcome. */
 __attribute__((unused)) static void counters_add_up(struct counters *c)
 {
-    static const char *const outcomes[] = {"hits",    "partial_hits", "joins",
-                                           "direct",  "conflicting",  "capacity",
-                                           "failing", "bypassed",     "declined"};
+    static const char *const outcomes[] = {"hits",        "partial_hits", "joins",   "direct",
+                                           "conflicting", "capacity",     "failing", "bypassed",
+                                           "declined",    "unshared"};
     unsigned long sum = 0, gets = counter(c, "gets") + counter(c, "rgets");
 
     for (unsigned i = 0; i < sizeof(outcomes) / sizeof(outcomes[0]); ++i) {

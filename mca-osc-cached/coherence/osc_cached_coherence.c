@@ -1,0 +1,730 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The core's directory and copies, with the helper's notes as their network.
+ *
+ * Lock.  Directory, copies and the rest of a window's coherence are the helper's server's, whose
+ * lock is never held while anybody waits: the program takes it to ask and to write, the thread has
+ * it when notes come.  Hits read generations without it.
+ *
+ * Own memory.  What this process does to its own memory, by puts to itself or by stores that a
+ * synchronisation tells of, is one hold of all blocks, with as many users as there are
+ * synchronisations and puts on their way.
+ */
+
+#include "ompi_config.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "opal/runtime/opal_progress.h"
+#include "opal/util/info.h"
+#include "opal/util/proc.h"
+#include "opal/util/show_help.h"
+#include "ompi/communicator/communicator.h"
+#include "ompi/constants.h"
+#include "ompi/mca/coll/coll.h"
+
+#include "osc_cached_coherence.h"
+#include "core/osc_cached_directory.h"
+#include "helper/osc_cached_helper.h"
+
+enum {
+    MAX_LINES = 1 << 18,    /* blocks in a directory: 16 MiB */
+    MAX_BLOCKS = 1 << 14,   /* blocks that a process remembers to have asked for: 640 KiB */
+    DIRECTS_TO_RECALL = 4,  /* reads that a kept hold may turn away */
+    SPINS = 32,             /* looks before the processor is offered to others */
+    FILE_BLOCK = 64 * 1024, /* bytes */
+    MEMORY_BLOCK = 4096,
+};
+
+typedef struct ompi_osc_cached_coherence_t {
+    osc_cached_copies_t copies;
+    osc_cached_directory_t directory;
+    osc_cached_post_t post;
+    osc_cached_window_id_t id;
+    uint64_t *names; /* of the processes, by rank */
+    const char *base;
+    size_t size;
+    uint32_t rank;
+    uint64_t answered; /* FILLs */
+
+    /* our own memory */
+    uint32_t own_users;
+    uint32_t own_name;
+    bool own_held;
+    uint32_t own_issuing; /* puts to ourselves that are being issued */
+    uint64_t own_writes;  /* issued */
+    bool own_dirty;       /* not all of them are complete: one user of the hold */
+
+    /* targets with writes on their way */
+    uint32_t *dirty;
+    bool *is_dirty;
+    uint32_t num_dirty;
+
+    _Atomic unsigned long counts[OSC_CACHED_COHERENCE_COUNTS];
+    uint64_t dropped; /* INVs that came */
+    uint64_t syncs;   /* of ours that waited for copies to go */
+    struct ompi_osc_cached_coherence_t *next;
+} coherence_t;
+
+/* All of this process, and their lock. */
+static coherence_t *all = NULL;
+static opal_mutex_t listing = OPAL_MUTEX_STATIC_INIT;
+
+/* Counters that anybody may read. */
+static void publish_counts(coherence_t *c)
+{
+    const unsigned long values[OSC_CACHED_COHERENCE_COUNTS] = {
+        (unsigned long) c->copies.counts.fills,
+        (unsigned long) c->copies.counts.directs,
+        (unsigned long) c->copies.counts.holds,
+        (unsigned long) c->copies.counts.recalls,
+        (unsigned long) c->dropped,
+        (unsigned long) c->directory.counts.invalidations,
+        (unsigned long) c->syncs,
+    };
+
+    for (int i = 0; i < OSC_CACHED_COHERENCE_COUNTS; ++i) {
+        atomic_store_explicit(&c->counts[i], values[i], memory_order_relaxed);
+    }
+}
+
+static void enter(void)
+{
+    ompi_osc_cached_helper_enter();
+}
+
+static void leave(coherence_t *c)
+{
+    publish_counts(c);
+    ompi_osc_cached_helper_leave();
+}
+
+/* --- Messages */
+
+static osc_cached_request_t note_of(const osc_cached_message_t *message, osc_cached_window_id_t id,
+                                    uint32_t sender)
+{
+    return (osc_cached_request_t){
+        .operation = message->kind,
+        .window = id,
+        .at = message->first,
+        .count = message->count,
+        .token = message->name,
+        .layout = sender,
+        .session = message->owner,
+        .announce = message->reader,
+        .element = message->whole,
+        .last = message->alone,
+    };
+}
+
+static osc_cached_message_t message_of(const osc_cached_request_t *note)
+{
+    return (osc_cached_message_t){
+        .kind = note->operation,
+        .first = note->at,
+        .count = note->count,
+        .name = (uint32_t) note->token,
+        .peer = note->layout,
+        .owner = note->session,
+        .reader = note->announce,
+        .whole = 0 != note->element,
+        .alone = note->last,
+    };
+}
+
+/* post->send: to another process.  Ours only hears that its own hold is there. */
+static void send_message(void *context, const osc_cached_message_t *message)
+{
+    coherence_t *c = context;
+
+    if (c->rank == message->peer) {
+        c->own_held = c->own_held || OSC_CACHED_MESSAGE_HELD == message->kind;
+    } else {
+        ompi_osc_cached_helper_note(c->names[message->peer], note_of(message, c->id, c->rank));
+    }
+}
+
+/* A note has come; the lock is held. */
+static void hear(void *context, const osc_cached_request_t *note)
+{
+    osc_cached_message_t message = message_of(note);
+    coherence_t *c = context;
+
+    if (message.peer >= c->copies.config.ranks || message.owner >= c->copies.config.ranks
+        || message.reader >= c->copies.config.ranks || message.peer == c->rank) {
+        return; /* damaged */
+    }
+    if (OSC_CACHED_MESSAGE_IS_FOR_OWNER(message.kind)) {
+        if (message.owner == c->rank) {
+            osc_cached_directory_receive(&c->directory, &message, 0, &c->post);
+        }
+    } else if (message.owner != c->rank) {
+        c->answered +=
+            OSC_CACHED_MESSAGE_DATA == message.kind || OSC_CACHED_MESSAGE_DIRECT == message.kind;
+        c->dropped += OSC_CACHED_MESSAGE_INV == message.kind;
+        (void) osc_cached_copies_receive(&c->copies, &message, NULL, &c->post);
+    }
+    publish_counts(c);
+}
+
+/* O4: of a window that is not here any more; answers go back to who has sent it. */
+static void send_back(void *context, const osc_cached_message_t *message)
+{
+    const osc_cached_request_t *note = context;
+
+    ompi_osc_cached_helper_note(note->origin, note_of(message, note->window, note->layout));
+}
+
+static void hear_stray(void *context, const osc_cached_request_t *note)
+{
+    osc_cached_message_t message = message_of(note);
+    osc_cached_post_t post = {.send = send_back, .context = (void *) note};
+
+    osc_cached_message_unknown(&message, &post);
+}
+
+/* --- Waiting */
+
+typedef bool (*condition_t)(coherence_t *c, int target);
+
+/* Wait for something that notes bring about; what they depend on may be our own progress. */
+static void await(coherence_t *c, condition_t is_true, int target)
+{
+    unsigned spins = 0;
+    bool done;
+
+    do {
+        enter();
+        done = is_true(c, target);
+        leave(c);
+        if (!done) {
+            opal_progress();
+            if (SPINS < ++spins) {
+                (void) sched_yield();
+            }
+        }
+    } while (!done);
+}
+
+static bool is_target_held(coherence_t *c, int target)
+{
+    return osc_cached_copies_is_held(&c->copies, (uint32_t) target);
+}
+
+static bool are_all_held(coherence_t *c, int target)
+{
+    bool held = true;
+
+    for (uint32_t i = 0; i < c->num_dirty && held; ++i) {
+        held = is_target_held(c, (int) c->dirty[i]);
+    }
+    return held;
+}
+
+static bool is_own_held(coherence_t *c, int target)
+{
+    return c->own_held;
+}
+
+static bool is_answered(coherence_t *c, int target)
+{
+    return c->answered >= c->copies.counts.fills;
+}
+
+static bool has_no_copies(coherence_t *c, int target)
+{
+    return !osc_cached_directory_is_shared(&c->directory);
+}
+
+/* R6 */
+static void await_held(coherence_t *c, int target)
+{
+    if ((uint32_t) target != c->rank) {
+        await(c, OSC_CACHED_EVERYBODY == target ? are_all_held : is_target_held, target);
+    }
+}
+
+/* --- Gets */
+
+static uint64_t term_of(const void *context, int32_t target, uint64_t address, size_t bytes)
+{
+    const osc_cached_copies_t *copies = context;
+    uint64_t first, count;
+
+    osc_cached_copies_blocks(copies, address, bytes, &first, &count);
+    return osc_cached_copies_stamp(copies, (uint32_t) target, first, count);
+}
+
+bool ompi_osc_cached_coherence_keeps(ompi_osc_cached_window_t *window, int target, uint64_t address,
+                                     size_t bytes, uint64_t *more)
+{
+    coherence_t *c = window->coherence;
+    osc_cached_copy_t copy;
+    uint64_t first, count;
+    uint32_t name;
+
+    osc_cached_copies_blocks(&c->copies, address, bytes, &first, &count);
+    enter();
+    copy =
+        osc_cached_copies_miss(&c->copies, (uint32_t) target, first, count, more, &name, &c->post);
+    leave(c);
+    return OSC_CACHED_COPY_KEEP == copy;
+}
+
+/* --- Writes */
+
+/* Hold our own memory, all of it; the lock is held. */
+static void take_own(coherence_t *c)
+{
+    if (0 == c->own_users++) {
+        c->own_held = false;
+        c->own_name = osc_cached_directory_hold(&c->directory, 0, OSC_CACHED_ALL_BLOCKS, &c->post);
+    }
+}
+
+static void drop_own(coherence_t *c)
+{
+    if (0 == --c->own_users) {
+        osc_cached_directory_free(&c->directory, c->own_name);
+    }
+}
+
+/* The blocks that an operation touches; all of them if that is not easy to say. */
+static void blocks_of(const ompi_osc_cached_window_t *window, int target, ptrdiff_t disp,
+                      size_t count, const struct ompi_datatype_t *type, uint64_t *first,
+                      uint64_t *blocks)
+{
+    const opal_datatype_t *layout = &type->super;
+    ptrdiff_t extent = layout->ub - layout->lb, span = layout->true_ub - layout->true_lb;
+    size_t unit = (0 < window->disp_unit) ? window->disp_unit : window->disp_units[target];
+    ptrdiff_t begin = disp * (ptrdiff_t) unit + layout->true_lb;
+
+    if (0 > begin || 0 > extent || 0 > span
+        || (0 < extent && (size_t) (PTRDIFF_MAX / extent) <= count)) {
+        *first = 0;
+        *blocks = OSC_CACHED_ALL_BLOCKS;
+        return;
+    }
+    osc_cached_copies_blocks(&window->coherence->copies, (uint64_t) begin,
+                             (uint64_t) span + (uint64_t) extent * (count - 1), first, blocks);
+}
+
+uint32_t ompi_osc_cached_coherence_write(ompi_osc_cached_window_t *window, int target,
+                                         ptrdiff_t disp, size_t count,
+                                         const struct ompi_datatype_t *type)
+{
+    coherence_t *c = window->coherence;
+    uint64_t first, blocks;
+    uint32_t name = 0;
+
+    if (0 == count || 0 == type->super.size) {
+        count = 1; /* of nothing: never mind */
+    }
+    blocks_of(window, target, disp, count, type, &first, &blocks);
+    enter();
+    if ((uint32_t) target == c->rank) {
+        ++c->own_issuing;
+        if (!c->own_dirty) {
+            OSC_CACHED_WRITE(c->own_dirty, true);
+            c->syncs += osc_cached_directory_is_shared(&c->directory);
+            take_own(c);
+        }
+    } else {
+        name = osc_cached_copies_write(&c->copies, (uint32_t) target, first, blocks, &c->post);
+        if (!c->is_dirty[target]) {
+            c->is_dirty[target] = true;
+            c->dirty[c->num_dirty] = (uint32_t) target;
+            OSC_CACHED_WRITE(c->num_dirty, c->num_dirty + 1);
+        }
+    }
+    leave(c);
+    return name;
+}
+
+void ompi_osc_cached_coherence_written(ompi_osc_cached_window_t *window, int target, uint32_t name,
+                                       bool forgotten)
+{
+    coherence_t *c = window->coherence;
+
+    enter();
+    if ((uint32_t) target == c->rank) {
+        --c->own_issuing;
+        ++c->own_writes;
+    } else {
+        osc_cached_copies_written(&c->copies, (uint32_t) target, name);
+    }
+    leave(c);
+    if (forgotten) { /* its flush will not come here: its blocks are held for ever */
+        await_held(c, target);
+        if ((uint32_t) target == c->rank) {
+            await(c, is_own_held, target);
+        }
+    }
+}
+
+/* --- Synchronisation */
+
+ompi_osc_cached_mark_t ompi_osc_cached_coherence_mark(ompi_osc_cached_window_t *window)
+{
+    coherence_t *c = window->coherence;
+    ompi_osc_cached_mark_t mark = {.holds = false};
+
+    mark.writes = 0 < OSC_CACHED_READ(c->num_dirty) || OSC_CACHED_READ(c->own_dirty);
+    if (mark.writes) {
+        enter();
+        mark.others = osc_cached_copies_mark(&c->copies);
+        mark.own = c->own_writes;
+        leave(c);
+    }
+    return mark;
+}
+
+ompi_osc_cached_mark_t ompi_osc_cached_coherence_before(ompi_osc_cached_window_t *window,
+                                                        int target, bool stores)
+{
+    coherence_t *c = window->coherence;
+    ompi_osc_cached_mark_t mark = ompi_osc_cached_coherence_mark(window);
+
+    enter();
+    /* who asks for a copy from now on gets what was stored before */
+    mark.holds = (stores && OSC_CACHED_STORES_NONE != window->stores
+                  && osc_cached_directory_is_shared(&c->directory))
+                 || c->own_dirty;
+    if (mark.holds) {
+        ++c->syncs;
+        take_own(c);
+    }
+    leave(c);
+    if (mark.writes) {
+        await_held(c, target);
+    }
+    if (mark.holds) {
+        await(c, is_own_held, target);
+    }
+    return mark;
+}
+
+/* The writes to a target up to a mark are complete; the lock is held. */
+static void complete(coherence_t *c, uint32_t target, uint64_t mark)
+{
+    osc_cached_copies_complete(&c->copies, target, mark, &c->post);
+    if (0 == c->copies.written[target].dirty) {
+        c->is_dirty[target] = false;
+    }
+}
+
+/* The same for all that a synchronisation completes. */
+static void complete_writes(coherence_t *c, int target, const ompi_osc_cached_mark_t *mark)
+{
+    uint32_t left = 0;
+
+    if ((OSC_CACHED_EVERYBODY == target || c->rank == (uint32_t) target) && c->own_dirty
+        && 0 == c->own_issuing && c->own_writes <= mark->own) {
+        OSC_CACHED_WRITE(c->own_dirty, false);
+        drop_own(c);
+    }
+    for (uint32_t i = 0; i < c->num_dirty; ++i) {
+        uint32_t rank = c->dirty[i];
+
+        if (OSC_CACHED_EVERYBODY == target || (uint32_t) target == rank) {
+            complete(c, rank, mark->others);
+        }
+        c->dirty[left] = rank;
+        left += c->is_dirty[rank];
+    }
+    OSC_CACHED_WRITE(c->num_dirty, left);
+}
+
+void ompi_osc_cached_coherence_after(ompi_osc_cached_window_t *window, int target, bool completes,
+                                     const ompi_osc_cached_mark_t *mark)
+{
+    coherence_t *c = window->coherence;
+    bool own = OSC_CACHED_EVERYBODY == target || c->rank == (uint32_t) target;
+
+    completes = completes && mark->writes;
+    if (completes) { /* of a flush; else that was waited for before */
+        await_held(c, target);
+        if (own && OSC_CACHED_READ(c->own_dirty)) {
+            await(c, is_own_held, target);
+        }
+    }
+    if (!completes && !mark->holds) {
+        return;
+    }
+    enter();
+    if (mark->holds) {
+        drop_own(c);
+    }
+    if (completes) {
+        complete_writes(c, target, mark);
+    }
+    leave(c);
+}
+
+/* --- Memory in two windows */
+
+void ompi_osc_cached_coherence_exposed(const void *base, size_t size)
+{
+    uintptr_t begin = (uintptr_t) base, end = begin + size;
+
+    opal_mutex_lock(&listing);
+    for (coherence_t *c = all; NULL != c; c = c->next) {
+        uintptr_t from = (uintptr_t) c->base, to = from + c->size;
+
+        if (begin < to && from < end) {
+            enter();
+            osc_cached_directory_close(&c->directory, &c->post);
+            leave(c);
+            await(c, has_no_copies, 0);
+        }
+    }
+    opal_mutex_unlock(&listing);
+}
+
+/* --- Life */
+
+/* One of the names that a key, or else a parameter, may have. */
+static int read_key(opal_info_t *info, const char *key, char *value, size_t size)
+{
+    int flag = 0;
+
+    if (NULL == info) {
+        return 0;
+    }
+#if OMPI_MAJOR_VERSION >= 5
+    opal_cstring_t *text = NULL;
+
+    if (OPAL_SUCCESS == opal_info_get(info, key, &text, &flag) && flag) {
+        strncpy(value, text->string, size - 1);
+        OBJ_RELEASE(text);
+    }
+#else
+    (void) opal_info_get(info, key, (int) size - 1, value, &flag);
+#endif
+    value[size - 1] = '\0';
+    return flag;
+}
+
+static int read_name(opal_info_t *info, const char *key, const mca_base_var_enum_value_t *names,
+                     int standard)
+{
+    char value[16] = "";
+
+    if (read_key(info, key, value, sizeof(value))) {
+        for (int i = 0; NULL != names[i].string; ++i) {
+            if (0 == strcmp(value, names[i].string)) {
+                return names[i].value;
+            }
+        }
+    }
+    return standard;
+}
+
+/* What a process wants; bad values of keys count for nothing, and are told of by osc_cached_info.c.
+ */
+typedef struct {
+    int mode;
+    int stores;
+    uint32_t block; /* bytes */
+} wish_t;
+
+static wish_t wish_of(opal_info_t *info, bool on_file)
+{
+    wish_t wish = {.mode = read_name(info, "ompi_osc_cached_mode", ompi_osc_cached_modes,
+                                     ompi_osc_cached_params.mode),
+                   .stores = read_name(info, "ompi_osc_cached_stores", ompi_osc_cached_stores,
+                                       ompi_osc_cached_params.stores)};
+    char value[16] = "";
+    double block;
+
+    if (!read_key(info, "ompi_osc_cached_block", value, sizeof(value))
+        || !ompi_osc_cached_read_number(value, OSC_CACHED_UNIT_BLOCK, OSC_CACHED_BLOCK_LEAST,
+                                        OSC_CACHED_BLOCK_MOST, &block)) {
+        block = ompi_osc_cached_numbers.block;
+    }
+    wish.block = (0 < block) ? (uint32_t) block : on_file ? FILE_BLOCK : MEMORY_BLOCK;
+    return wish;
+}
+
+bool ompi_osc_cached_coherence_vote(opal_info_t *info, bool on_file,
+                                    int64_t votes[OSC_CACHED_VOTES])
+{
+    wish_t wish = wish_of(info, on_file);
+
+    votes[OSC_CACHED_VOTE_COHERENT] =
+        (OSC_CACHED_MODE_COHERENT == wish.mode || OSC_CACHED_MODE_TRANSPARENT == wish.mode)
+        && OSC_CACHED_STORES_DETECT != wish.stores
+        && OSC_CACHED_HELPER_OFF != ompi_osc_cached_params.helper;
+    votes[OSC_CACHED_VOTE_BLOCK] = wish.block;
+    return votes[OSC_CACHED_VOTE_COHERENT];
+}
+
+static uint8_t log_of(uint64_t block)
+{
+    uint8_t shift = 0;
+
+    while (UINT64_C(1) << shift < block) {
+        ++shift;
+    }
+    return shift;
+}
+
+void ompi_osc_cached_coherence_destroy(struct ompi_osc_cached_coherence_t *c)
+{
+    if (NULL == c) {
+        return;
+    }
+    opal_mutex_lock(&listing);
+    for (coherence_t **link = &all; NULL != *link; link = &(*link)->next) {
+        if (c == *link) {
+            *link = c->next;
+            break;
+        }
+    }
+    opal_mutex_unlock(&listing);
+    if (NULL != c->copies.config.alloc) {
+        osc_cached_copies_fini(&c->copies);
+    }
+    if (NULL != c->directory.config.alloc) {
+        osc_cached_directory_fini(&c->directory);
+    }
+    free(c->names);
+    free(c->dirty);
+    free(c->is_dirty);
+    free(c);
+}
+
+static coherence_t *create(const ompi_osc_cached_window_t *window, const void *base, size_t size,
+                           uint64_t block, ompi_communicator_t *comm)
+{
+    uint32_t ranks = (uint32_t) ompi_comm_size(comm);
+    coherence_t *c = calloc(1, sizeof(*c));
+    osc_cached_directory_config_t directory = {.ranks = ranks,
+                                               .rank = (uint32_t) ompi_comm_rank(comm),
+                                               .max_lines = MAX_LINES,
+                                               .recall = DIRECTS_TO_RECALL,
+                                               .alloc = &osc_cached_alloc_default};
+    osc_cached_copies_config_t copies = {.ranks = ranks,
+                                         .rank = directory.rank,
+                                         .max_blocks = MAX_BLOCKS,
+                                         .block_shift = log_of(block),
+                                         .alloc = &osc_cached_alloc_default};
+
+    if (NULL == c) {
+        return NULL;
+    }
+    c->rank = directory.rank;
+    c->base = base;
+    c->size = size;
+    c->id = ompi_osc_cached_helper_names(window);
+    c->post = (osc_cached_post_t){.send = send_message, .context = c};
+    c->names = malloc(ranks * sizeof(*c->names));
+    c->dirty = malloc(ranks * sizeof(*c->dirty));
+    c->is_dirty = calloc(ranks, sizeof(*c->is_dirty));
+    if (NULL == c->names || NULL == c->dirty || NULL == c->is_dirty
+        || OSC_CACHED_OK != osc_cached_directory_init(&c->directory, &directory)) {
+        c->directory.config.alloc = NULL;
+        ompi_osc_cached_coherence_destroy(c);
+        return NULL;
+    }
+    if (OSC_CACHED_OK != osc_cached_copies_init(&c->copies, &copies)) {
+        c->copies.config.alloc = NULL;
+        ompi_osc_cached_coherence_destroy(c);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < ranks; ++i) {
+        c->names[i] = ompi_osc_cached_helper_name(comm->c_local_group, (int) i);
+    }
+    return c;
+}
+
+/* Say once why a window is not coherent although somebody insists on it. */
+static void explain(const ompi_osc_cached_window_t *window, const wish_t *wish,
+                    const int64_t votes[OSC_CACHED_VOTES])
+{
+    const char *why = "There is not enough memory for it.";
+
+    if (OSC_CACHED_STORES_DETECT == wish->stores) {
+        why = "Stores of a process to its own window cannot be detected here.\n"
+              "Where the program is correct in MPI's separate memory model, or nobody\n"
+              "stores, say so: osc_cached_stores sync, or none.";
+    } else if (OSC_CACHED_HELPER_OFF == ompi_osc_cached_params.helper) {
+        why = "It needs the helper (osc_cached_helper), which is off.";
+    } else if (!votes[OSC_CACHED_VOTE_COHERENT]) {
+        why = "Not all processes of the window want it, or can have it.";
+    } else if (!window->cacheable) {
+        why = "Windows of this kind are not cached.";
+    } else if (NULL == window->helper) {
+        why = "It needs the helper (osc_cached_helper), which cannot run here.";
+    }
+    opal_show_help("help-mpi-osc-cached.txt", "no-coherence", true, why,
+                   opal_process_info.nodename);
+}
+
+void ompi_osc_cached_coherence_attach(ompi_osc_cached_window_t *window, opal_info_t *info,
+                                      const void *base, size_t size, bool shared,
+                                      ompi_communicator_t *comm,
+                                      const int64_t votes[OSC_CACHED_VOTES])
+{
+    wish_t wish = wish_of(info, false);
+    coherence_t *c = NULL;
+    int good = 0;
+
+    if (votes[OSC_CACHED_VOTE_COHERENT]) {
+        if (NULL != window && window->cacheable && NULL != window->helper) {
+            c = create(window, base, size, (uint64_t) votes[OSC_CACHED_VOTE_BLOCK], comm);
+        }
+        if (NULL != c) {
+            ompi_osc_cached_helper_listen_to_strays(hear_stray);
+            ompi_osc_cached_helper_listen(c->id, hear, c);
+            if (shared) {
+                enter();
+                osc_cached_directory_close(&c->directory, &c->post);
+                leave(c);
+            }
+        }
+        /* and from here on others may send */
+        good = NULL != c;
+        if (OMPI_SUCCESS
+                != comm->c_coll->coll_allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, comm,
+                                                comm->c_coll->coll_allreduce_module)
+            || !good) {
+            if (NULL != c) {
+                ompi_osc_cached_helper_listen(c->id, NULL, NULL);
+                ompi_osc_cached_coherence_destroy(c);
+            }
+            good = 0;
+        }
+    }
+    if (NULL == window) {
+        return;
+    }
+    if (good) {
+        window->coherence = c;
+        window->coherence_counts = c->counts;
+        window->coherence_block = (uint32_t) votes[OSC_CACHED_VOTE_BLOCK];
+        window->stores = (ompi_osc_cached_stores_t) wish.stores;
+        window->cache.more = term_of;
+        window->cache.more_context = &c->copies;
+        opal_mutex_lock(&listing);
+        c->next = all;
+        all = c;
+        opal_mutex_unlock(&listing);
+    } else if (OSC_CACHED_MODE_COHERENT == wish.mode) {
+        explain(window, &wish, votes);
+    }
+    window->mode = ompi_osc_cached_mode_in_force(window, window->mode);
+}
+
+void ompi_osc_cached_coherence_drain(struct ompi_osc_cached_coherence_t *coherence)
+{
+    if (NULL != coherence) {
+        await(coherence, is_answered, 0);
+    }
+}

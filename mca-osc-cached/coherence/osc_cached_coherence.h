@@ -1,0 +1,106 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Coherence, for the rest of osc/cached: copies of a window's memory that are valid until somebody
+ * writes, in passive epochs, too.  README.md tells how; rules R1 to R8, O1, O3 and O4 are there.
+ *
+ *     get of what is not there    _keeps        may it be kept, and under which term of the stamp?
+ *     put, accumulate, atomic     _write, inner call, _written
+ *     fence, unlock, ...          _before, inner call, _after
+ *     flush                       _mark, inner call, _after
+ *
+ * Windows that are not coherent never come here.
+ */
+
+#ifndef OSC_CACHED_COHERENCE_H
+#define OSC_CACHED_COHERENCE_H
+
+#include "osc_cached_window.h"
+#include "core/osc_cached_copies.h"
+
+BEGIN_C_DECLS
+
+/** All targets. */
+enum { OSC_CACHED_EVERYBODY = -1 };
+
+/** What a synchronisation that begins now completes. */
+typedef struct {
+    uint64_t others; /**< writes to other processes */
+    uint64_t own;    /**< to the memory of this process */
+    bool writes;     /**< there are some */
+    bool holds;      /**< our own memory is held until it ends */
+} ompi_osc_cached_mark_t;
+
+/**
+ * What this process thinks of coherence for a new window.
+ *
+ * @param on_file     its memory is a file
+ * @param[out] votes  of which ompi_osc_cached_window_units finds the least
+ * @return whether it wants coherence, and with it a helper
+ */
+bool ompi_osc_cached_coherence_vote(opal_info_t *info, bool on_file,
+                                    int64_t votes[OSC_CACHED_VOTES]);
+
+/**
+ * Make a new window coherent, if that is wanted and possible on all its processes.  Collective,
+ * unless the votes are against it.  After the helper, and before ompi_osc_cached_forward_install.
+ * The cache's more_context is the window's osc_cached_copies_t then.
+ *
+ * @param window  NULL: there is no memory for it
+ * @param shared  the memory is in another window, too
+ * @param votes   the least of all
+ */
+void ompi_osc_cached_coherence_attach(ompi_osc_cached_window_t *window, opal_info_t *info,
+                                      const void *base, size_t size, bool shared,
+                                      ompi_communicator_t *comm,
+                                      const int64_t votes[OSC_CACHED_VOTES]);
+
+/** Before MPI_Win_free: what was asked is answered. */
+void ompi_osc_cached_coherence_drain(struct ompi_osc_cached_coherence_t *coherence);
+/** After it. @param coherence  NULL: it was not coherent */
+void ompi_osc_cached_coherence_destroy(struct ompi_osc_cached_coherence_t *coherence);
+
+/** Memory becomes part of a window: windows that have it already give out no copies any more (O3);
+ * when this returns, there are none. */
+void ompi_osc_cached_coherence_exposed(const void *base, size_t size);
+
+/**
+ * A get of other processes' memory is about to be issued that is not in the cache.
+ *
+ * @param[out] more  term of the stamp, where it may be kept
+ * @return whether it may; the blocks may have been asked for, so that a later one may
+ */
+bool ompi_osc_cached_coherence_keeps(ompi_osc_cached_window_t *window, int target, uint64_t address,
+                                     size_t bytes, uint64_t *more);
+
+/**
+ * A write is about to be issued.
+ *
+ * @return the name of its hold, for ompi_osc_cached_coherence_written
+ */
+uint32_t ompi_osc_cached_coherence_write(ompi_osc_cached_window_t *window, int target,
+                                         ptrdiff_t disp, size_t count,
+                                         const struct ompi_datatype_t *type);
+/** It was. @param forgotten  nobody will tell when it is complete */
+void ompi_osc_cached_coherence_written(ompi_osc_cached_window_t *window, int target, uint32_t name,
+                                       bool forgotten);
+
+/** Before a flush. */
+ompi_osc_cached_mark_t ompi_osc_cached_coherence_mark(ompi_osc_cached_window_t *window);
+/**
+ * Before a synchronisation that tells others by itself that it has happened: waits until nobody has
+ * copies of what was written (R6), and of what this process has stored (O1).
+ *
+ * @param target  whose writes it completes, or OSC_CACHED_EVERYBODY, or our own rank: only O1
+ * @param stores  this process may have stored to its memory
+ */
+ompi_osc_cached_mark_t ompi_osc_cached_coherence_before(ompi_osc_cached_window_t *window,
+                                                        int target, bool stores);
+/** After any of them. @param completes  it has completed the writes of before */
+void ompi_osc_cached_coherence_after(ompi_osc_cached_window_t *window, int target, bool completes,
+                                     const ompi_osc_cached_mark_t *mark);
+
+END_C_DECLS
+
+#endif /* OSC_CACHED_COHERENCE_H */

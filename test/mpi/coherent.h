@@ -1,0 +1,60 @@
+/*
+ * What the tests of coherence share: windows, reads that are kept after some time, and tokens that
+ * tell a rank that something has happened, by a message and nothing else.
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef OMPI_LOCALITY_COHERENT_H
+#define OMPI_LOCALITY_COHERENT_H
+
+#include "counters.h"
+
+/* More reads of a block than a process needs to become a sharer of it, with notes on their way. */
+enum { COHERENT_READS = 100000 };
+
+__attribute__((unused)) static long coherent_get(MPI_Win win, int target, MPI_Aint disp)
+{
+    long got = -1;
+
+    OK(MPI_Get(&got, 1, MPI_LONG, target, disp, 1, MPI_LONG, win));
+    OK(MPI_Win_flush(target, win));
+    return got;
+}
+
+/* Read until it is a hit; false: it never is. In a passive epoch. */
+__attribute__((unused)) static int coherent_warm(MPI_Win win, struct counters *c, int target,
+                                                 MPI_Aint disp, long wanted)
+{
+    unsigned long hits = counter(c, "hits");
+
+    for (int i = 0; i < COHERENT_READS && counter(c, "hits") == hits; ++i) {
+        long got = coherent_get(win, target, disp);
+
+        CHECK(wanted == got, "read %d of %d:%ld: %ld, wanted %ld", i, target, (long) disp, got,
+              wanted);
+    }
+    return counter(c, "hits") > hits;
+}
+
+/* Tell a rank, and be told. */
+__attribute__((unused)) static void coherent_tell(int rank)
+{
+    OK(MPI_Send(NULL, 0, MPI_INT, rank, 99, MPI_COMM_WORLD));
+}
+
+__attribute__((unused)) static void coherent_hear(int rank)
+{
+    OK(MPI_Recv(NULL, 0, MPI_INT, rank, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+}
+
+/* Over all ranks. */
+__attribute__((unused)) static unsigned long coherent_sum(struct counters *c, const char *name)
+{
+    unsigned long mine = counter(c, name), all = 0;
+
+    OK(MPI_Allreduce(&mine, &all, 1, MPI_UNSIGNED_LONG, MPI_SUM, MPI_COMM_WORLD));
+    return all;
+}
+
+#endif /* OMPI_LOCALITY_COHERENT_H */
