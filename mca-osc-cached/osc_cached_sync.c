@@ -702,6 +702,33 @@ void ompi_osc_cached_make_progress(ompi_osc_cached_window_t *window)
     ompi_osc_cached_window_unlock(window);
 }
 
+/* Times that one of several threads has made progress: those that see that another one did it since
+ * they looked last leave it to that one.  With two threads in there each waits for the other. */
+static _Atomic uint32_t rounds;
+
+/* Whether it is this thread's turn; in a lane. */
+static bool makes_progress(osc_cached_lane_t *lane)
+{
+    uint32_t now = atomic_load_explicit(&rounds, memory_order_relaxed);
+    bool turn = now == lane->rounds;
+
+    lane->rounds = now + turn;
+    return turn;
+}
+
+/* Then nobody else's.  The cache is looked at as often as the lanes are collected: that needs the
+ * lock. */
+static void make_shared_progress(ompi_osc_cached_window_t *window)
+{
+    enum { LOOKS = 8 };
+
+    if (0 == atomic_fetch_add_explicit(&rounds, 1, memory_order_relaxed) % LOOKS) {
+        ompi_osc_cached_make_progress(window);
+    } else {
+        make_progress_only(window);
+    }
+}
+
 static inline int stay_local(ompi_osc_cached_window_t *window, bool quiet)
 {
     ompi_osc_cached_count(window, OSC_CACHED_STAT_local_flushes);
@@ -914,12 +941,14 @@ static bool is_shared_flush(ompi_osc_cached_window_t *window, int target)
     local = local && (window->ways & OSC_CACHED_WAY_SHARED_FLUSH);
     if (local) {
         ++lane->flushes;
-        quiet = OSC_CACHED_QUIET <= ++lane->quiet;
-        lane->quiet = quiet ? 0 : lane->quiet;
+        if (OSC_CACHED_QUIET <= ++lane->quiet) {
+            lane->quiet = 0;
+            quiet = makes_progress(lane);
+        }
     }
     osc_cached_gate_leave(lane);
     if (quiet) {
-        ompi_osc_cached_make_progress(window);
+        make_shared_progress(window);
     }
     return local;
 }

@@ -70,30 +70,53 @@ static void count_peer(osc_cached_peer_t *peer, uint32_t hits)
     }
 }
 
+/* Gets in which an entry grows older once, at the most: where nothing had to leave so far, a
+ * quarter of the entries or less elsewhere. */
+static uint32_t ages_of(const osc_cached_cache_t *cache)
+{
+    uint32_t ages = (0 == cache->evictions) ? OSC_CACHED_GATE_AGES_MAX : cache->index.count / 4;
+
+    if (ages < OSC_CACHED_GATE_AGES) {
+        return OSC_CACHED_GATE_AGES;
+    }
+    return (ages < OSC_CACHED_GATE_AGES_MAX) ? ages : OSC_CACHED_GATE_AGES_MAX;
+}
+
 /* osc_cached_duel_hit of one thread among several. An entry that is asked for all the time is left
  * alone most of the time: all threads would write to its line, and it is not for eviction anyway.
  */
-static void grow_older(const osc_cached_duel_t *duel, osc_cached_entry_t *entry, uint32_t now)
+static void grow_older(const osc_cached_cache_t *cache, osc_cached_entry_t *entry, uint32_t now)
 {
     enum { AHEAD = 1 << 16 }; /* gets that another thread may be ahead */
     osc_cached_entry_t copy = {
         .last = __atomic_load_n(&entry->last, __ATOMIC_RELAXED),
     };
 
-    if (now - copy.last + AHEAD < AHEAD + OSC_CACHED_GATE_AGES) {
+    if (now - copy.last + AHEAD < AHEAD + ages_of(cache)) {
         return;
     }
     copy.gap = __atomic_load_n(&entry->gap, __ATOMIC_RELAXED);
     copy.count = __atomic_load_n(&entry->count, __ATOMIC_RELAXED);
-    (void) osc_cached_duel_hit(duel, &copy, now);
+    (void) osc_cached_duel_hit(&cache->duel, &copy, now);
     __atomic_store_n(&entry->gap, copy.gap, __ATOMIC_RELAXED);
     __atomic_store_n(&entry->count, copy.count, __ATOMIC_RELAXED);
     __atomic_store_n(&entry->last, now, __ATOMIC_RELAXED);
 }
 
-/* osc_cached_cache_find_again of one thread among several. */
-static osc_cached_entry_t *find(osc_cached_cache_t *cache, const osc_cached_target_t *target,
-                                osc_cached_key_t key, size_t bytes)
+/* One of MEMO times by chance: a rhythm might be that of the gets. */
+static bool may_change_memo(osc_cached_lane_t *lane)
+{
+    enum { MEMO = 16 };
+
+    lane->chance = lane->chance * 1664525 + 1013904223;
+    return lane->chance < UINT32_MAX / MEMO;
+}
+
+/* osc_cached_cache_find_again of one thread among several. Keys of two threads may have the same
+ * place in the memo: if each hit changed it, both would wait for its line most of the time. */
+static osc_cached_entry_t *find(osc_cached_lane_t *lane, osc_cached_cache_t *cache,
+                                const osc_cached_target_t *target, osc_cached_key_t key,
+                                size_t bytes)
 {
     osc_cached_entry_t **memo = osc_cached_cache_memo(cache, key);
     osc_cached_entry_t *entry = __atomic_load_n(memo, __ATOMIC_RELAXED);
@@ -106,7 +129,9 @@ static osc_cached_entry_t *find(osc_cached_cache_t *cache, const osc_cached_targ
     if (NULL == entry || entry->bytes < bytes) {
         return NULL;
     }
-    __atomic_store_n(memo, entry, __ATOMIC_RELAXED);
+    if (may_change_memo(lane)) {
+        __atomic_store_n(memo, entry, __ATOMIC_RELAXED);
+    }
     return entry;
 }
 
@@ -114,7 +139,7 @@ bool osc_cached_gate_hit(osc_cached_lane_t *lane, osc_cached_cache_t *cache,
                          osc_cached_peer_t *peer, osc_cached_key_t key, uint32_t skip, void *buffer,
                          size_t bytes)
 {
-    osc_cached_entry_t *entry = find(cache, &peer->cache, key, skip + bytes);
+    osc_cached_entry_t *entry = find(lane, cache, &peer->cache, key, skip + bytes);
     uint32_t at = (uint32_t) peer->rank % OSC_CACHED_GATE_PEERS;
 
     if (NULL == entry) {
@@ -129,7 +154,7 @@ bool osc_cached_gate_hit(osc_cached_lane_t *lane, osc_cached_cache_t *cache,
         lane->peers[at].hits = 0;
     }
     ++lane->peers[at].hits;
-    grow_older(&cache->duel, entry, (uint32_t) cache->gets + lane->hits);
+    grow_older(cache, entry, (uint32_t) cache->gets + lane->hits);
     return true;
 }
 

@@ -47,7 +47,8 @@ enum {
     OSC_CACHED_GATE_LANES = 8,      /**< threads beyond that share them */
     OSC_CACHED_GATE_PEERS = 4,      /**< peers whose hits a lane counts */
     OSC_CACHED_GATE_PATIENCE = 256, /**< looks at a closed gate before the lock is asked for */
-    OSC_CACHED_GATE_AGES = 16       /**< gets in which an entry grows older once, at the most */
+    OSC_CACHED_GATE_AGES = 16,      /**< gets in which an entry grows older once, the fewest */
+    OSC_CACHED_GATE_AGES_MAX = 1024 /**< and the most */
 };
 
 /** Two lines that one thread uses at a time. */
@@ -57,7 +58,10 @@ typedef struct {
     uint64_t bytes;   /**< of these hits */
     uint32_t flushes; /**< that had nothing to wait for */
     uint32_t quiet;   /**< of these, since others' operations were looked at; not collected */
-    uint32_t hit_ns;  /**< a measured hit; 0: none */
+    uint32_t
+        rounds; /**< of all threads, when this one looked at others' operations; not collected */
+    uint32_t hit_ns; /**< a measured hit; 0: none */
+    uint32_t chance; /**< a random number */
     struct {
         osc_cached_peer_t *peer;
         uint32_t hits;

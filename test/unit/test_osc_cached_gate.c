@@ -360,11 +360,123 @@ static void test_counts(void **state)
     assert_int_equal(0, pthread_mutex_destroy(&window.lock));
 }
 
+/* Two entries with one place in the memo, asked for in turns as by two threads: it changes now and
+ * then, not each time, and hits are right whatever is in it. */
+static void test_memo(void **state)
+{
+    enum { TURNS = 1600 };
+    osc_cached_config_t config = {.entries = 1024,
+                                  .memory = 1 << 20,
+                                  .evictions = 4,
+                                  .sample = 8,
+                                  .adapt = osc_cached_adapt_defaults};
+    osc_cached_key_t keys[2] = {key_of(1, 0), key_of(1, 1)};
+    unsigned char buffer[BYTES_MAX + 1];
+    const osc_cached_entry_t *before;
+    osc_cached_lane_t *lane;
+    int changes = 0;
+
+    (void) state;
+    memset(&window, 0, sizeof(window));
+    assert_int_equal(0, pthread_mutex_init(&window.lock, NULL));
+    assert_int_equal(OSC_CACHED_OK, osc_cached_cache_create(&window.cache, &config, NULL));
+    assert_int_equal(OSC_CACHED_OK, osc_cached_cache_open(&window.cache));
+    osc_cached_peers_create(&window.peers, TARGETS, &osc_cached_alloc_default);
+    for (int i = 2; osc_cached_cache_memo(&window.cache, keys[0])
+                    != osc_cached_cache_memo(&window.cache, keys[1]);
+         ++i) {
+        keys[1] = key_of(1, i);
+    }
+    lock();
+    fetch(keys[0]);
+    fetch(keys[1]);
+    unlock();
+    before = *osc_cached_cache_memo(&window.cache, keys[0]);
+    for (int i = 0; i < TURNS; ++i) {
+        osc_cached_key_t key = keys[i % 2];
+
+        lane = osc_cached_gate_enter(&window.gate);
+        assert_non_null(lane);
+        assert_true(osc_cached_gate_hit(lane, &window.cache,
+                                        osc_cached_peers_find(&window.peers, 1), key, 0, buffer,
+                                        bytes_of(key)));
+        osc_cached_gate_leave(lane);
+        assert_true(is_right(key, 0, buffer, bytes_of(key)));
+        changes += before != *osc_cached_cache_memo(&window.cache, key);
+        before = *osc_cached_cache_memo(&window.cache, key);
+    }
+    assert_in_range(changes, 1, TURNS / 4);
+    lock(); /* and collected */
+    unlock();
+    osc_cached_peers_destroy(&window.peers);
+    osc_cached_cache_destroy(&window.cache);
+    assert_int_equal(0, pthread_mutex_destroy(&window.lock));
+}
+
+/* An entry that is asked for all the time does not change with each hit: threads that share it would
+ * wait for each other. */
+static void test_ages(void **state)
+{
+    enum { ENTRIES = 32, TURNS = 100 };
+    osc_cached_config_t config = {.entries = 1024,
+                                  .memory = 1 << 20,
+                                  .evictions = 4,
+                                  .sample = 8,
+                                  .adapt = osc_cached_adapt_defaults};
+    unsigned char buffer[BYTES_MAX + 1];
+    osc_cached_key_t key = key_of(1, 0);
+    osc_cached_peer_t *peer;
+    osc_cached_entry_t *entry;
+    uint32_t before;
+    int changes;
+
+    (void) state;
+    memset(&window, 0, sizeof(window));
+    assert_int_equal(0, pthread_mutex_init(&window.lock, NULL));
+    assert_int_equal(OSC_CACHED_OK, osc_cached_cache_create(&window.cache, &config, NULL));
+    assert_int_equal(OSC_CACHED_OK, osc_cached_cache_open(&window.cache));
+    osc_cached_peers_create(&window.peers, TARGETS, &osc_cached_alloc_default);
+    lock();
+    for (uint32_t i = 0; i < ENTRIES; ++i) {
+        fetch(key_of(1, i));
+    }
+    unlock();
+    peer = osc_cached_peers_find(&window.peers, 1);
+    entry = osc_cached_cache_find(&window.cache, &peer->cache, key,
+                                  osc_cached_index_hash(&window.cache.index, key));
+    assert_non_null(entry);
+    for (int evicts = 0; evicts < 2; ++evicts) {
+        window.cache.evictions = (uint64_t) evicts;
+        changes = 0;
+        before = entry->last;
+        for (uint32_t i = 0; i < TURNS * ENTRIES; ++i) {
+            osc_cached_lane_t *lane = osc_cached_gate_enter(&window.gate);
+
+            assert_non_null(lane);
+            key = key_of(1, i % ENTRIES);
+            assert_true(osc_cached_gate_hit(lane, &window.cache, peer, key, 0, buffer,
+                                            bytes_of(key)));
+            osc_cached_gate_leave(lane);
+            changes += before != entry->last;
+            before = entry->last;
+        }
+        /* where entries leave for others, their ages count */
+        assert_in_range(changes, evicts ? TURNS - 1 : 1, evicts ? TURNS : TURNS / 10);
+        lock();
+        unlock();
+    }
+    osc_cached_peers_destroy(&window.peers);
+    osc_cached_cache_destroy(&window.cache);
+    assert_int_equal(0, pthread_mutex_destroy(&window.lock));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gate),
         cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_memo),
+        cmocka_unit_test(test_ages),
         cmocka_unit_test(test_hammer_duel),
         cmocka_unit_test(test_hammer_full),
     };
