@@ -87,8 +87,7 @@ static void destroy(struct matrices *m)
 }
 
 /* c += a x b */
-__attribute__((optimize("O3"))) static void
-multiply_blocks(double *restrict c, const double *restrict a, const double *restrict b)
+static void multiply_blocks(double *restrict c, const double *restrict a, const double *restrict b)
 {
     for (int i = 0; i < EDGE; ++i) {
         for (int k = 0; k < EDGE; ++k) {
