@@ -103,7 +103,8 @@ int main(int argc, char **argv)
         }
         sum = calls[0] + calls[1];
         CHECK(0 == bad, "%d values are wrong", bad);
-        CHECK(!is_seen() || (TURNS / 2 <= sum && sum <= TURNS * 5 / 4), "%d and %d times", calls[0], calls[1]);
+        CHECK(!is_seen() || (TURNS / 2 <= sum && sum <= TURNS * 5 / 4), "%d and %d times",
+              calls[0], calls[1]);
         me = 0;
         calls[0] = 0;
         for (int i = 0; i < TURNS; ++i) {

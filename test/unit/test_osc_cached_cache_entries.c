@@ -209,6 +209,31 @@ static void test_dead_entry_is_reused(void **state)
     end(&f);
 }
 
+/* Without room the dead leave first, and the living stay.
+ * @param generation  of the target of the dead */
+static void expect_dead_first(uint64_t generation)
+{
+    fixture_t f;
+
+    prepare(&f, 16, 64 * 1024);
+    f.config.sample = 1000;
+    f.config.scheme = OSC_CACHED_SCHEME_POSITIONAL; /* which does not see who is older */
+    open_cache(&f);
+    f.targets[0].generation = generation;
+    for (uint64_t i = 0; i < 16; ++i) {
+        assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(0, i), 1, 100));
+    }
+    osc_cached_cache_invalidate(&f.c);
+    f.c.sweep_left = 0;
+    for (uint64_t i = 0; i < 16; ++i) {
+        assert_int_equal(OSC_CACHED_CONFLICTING, keep(&f, key_at(1, i), 1, 100));
+    }
+    for (uint64_t i = 0; i < 16; ++i) {
+        expect_hit(&f, key_at(1, i), 1, 100);
+    }
+    end(&f);
+}
+
 static void test_dead_entries_leave(void **state)
 {
     fixture_t f;
@@ -234,23 +259,7 @@ static void test_dead_entries_leave(void **state)
     assert_int_equal(0, f.c.evictions);
     end(&f);
 
-    /* and first, when there is no room: the living stay */
-    prepare(&f, 16, 64 * 1024);
-    f.config.sample = 1000;
-    f.config.scheme = OSC_CACHED_SCHEME_POSITIONAL; /* which does not see who is older */
-    open_cache(&f);
-    for (uint64_t i = 0; i < 16; ++i) {
-        assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(0, i), 1, 100));
-    }
-    osc_cached_cache_invalidate(&f.c);
-    f.c.sweep_left = 0;
-    for (uint64_t i = 0; i < 16; ++i) {
-        assert_int_equal(OSC_CACHED_CONFLICTING, keep(&f, key_at(1, i), 1, 100));
-    }
-    for (uint64_t i = 0; i < 16; ++i) {
-        expect_hit(&f, key_at(1, i), 1, 100);
-    }
-    end(&f);
+    expect_dead_first(0);
 }
 
 /* The same after any number of own writes to their target. */
@@ -274,23 +283,7 @@ static void test_dead_entries_leave_after_own_writes(void **state)
     assert_int_equal(51, f.c.index.count);
     end(&f);
 
-    prepare(&f, 16, 64 * 1024);
-    f.config.sample = 1000;
-    f.config.scheme = OSC_CACHED_SCHEME_POSITIONAL;
-    open_cache(&f);
-    f.targets[0].generation = UINT64_C(1) << 40;
-    for (uint64_t i = 0; i < 16; ++i) {
-        assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(0, i), 1, 100));
-    }
-    osc_cached_cache_invalidate(&f.c);
-    f.c.sweep_left = 0;
-    for (uint64_t i = 0; i < 16; ++i) {
-        assert_int_equal(OSC_CACHED_CONFLICTING, keep(&f, key_at(1, i), 1, 100));
-    }
-    for (uint64_t i = 0; i < 16; ++i) {
-        expect_hit(&f, key_at(1, i), 1, 100);
-    }
-    end(&f);
+    expect_dead_first(UINT64_C(1) << 40);
 }
 
 static void test_invalidation_is_a_number(void **state)

@@ -491,34 +491,34 @@ static void test_adaptation_is_not_misled(void **state)
     end(&f);
 }
 
+/* 3000 gets that nothing completes, of a cache that adapts to them. */
+static void begin_in_flight(fixture_t *f, uint32_t entries, uint64_t memory)
+{
+    static unsigned char space[64];
+
+    prepare(f, entries, memory);
+    f->config.adaptive = true;
+    open_cache(f);
+    for (uint64_t i = 0; i < 3000; ++i) {
+        ++f->c.gets;
+        (void) insert(f, key_at(0, i), space, sizeof(space), NULL);
+    }
+    assert_true(2000 <= f->c.num_records);
+}
+
 static void test_adaptation_to_gets_in_flight(void **state)
 {
     fixture_t f;
-    static unsigned char space[BYTES_MAX];
 
     (void) state;
     /* The index is full of entries that cannot leave: it grows; the storage has room for all. */
-    prepare(&f, 16, 4 << 20);
-    f.config.adaptive = true;
-    open_cache(&f);
-    for (uint64_t i = 0; i < 3000; ++i) {
-        ++f.c.gets;
-        (void) insert(&f, key_at(0, i), space, 64, NULL);
-    }
-    assert_true(2000 <= f.c.num_records);
+    begin_in_flight(&f, 16, 4 << 20);
     assert_true(2000 <= osc_cached_index_num_slots(&f.c.index));
     assert_int_equal(4 << 20, osc_cached_storage_capacity(&f.c.storage));
     end(&f);
 
     /* The storage is: it grows. */
-    prepare(&f, 4096, 8192);
-    f.config.adaptive = true;
-    open_cache(&f);
-    for (uint64_t i = 0; i < 3000; ++i) {
-        ++f.c.gets;
-        (void) insert(&f, key_at(0, i), space, 64, NULL);
-    }
-    assert_true(2000 <= f.c.num_records);
+    begin_in_flight(&f, 4096, 8192);
     assert_true(2000 * 64 <= osc_cached_storage_capacity(&f.c.storage));
     assert_int_equal(4096, osc_cached_index_num_slots(&f.c.index));
     end(&f);

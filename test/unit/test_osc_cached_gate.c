@@ -205,24 +205,37 @@ static void *reader(void *argument)
     return NULL;
 }
 
-static void hammer(osc_cached_scheme_t scheme)
+static void begin(uint32_t entries, uint64_t memory, osc_cached_scheme_t scheme)
 {
-    osc_cached_config_t config = {.entries = 128,
-                                  .memory = 32768,
+    osc_cached_config_t config = {.entries = entries,
+                                  .memory = memory,
                                   .evictions = 4,
                                   .sample = 8,
                                   .scheme = scheme,
                                   .seed = seed_get(1),
                                   .adapt = osc_cached_adapt_defaults};
-    pthread_t threads[READERS + WRITERS];
-    reader_t readers[READERS];
-    reader_t sum = {0};
 
     memset(&window, 0, sizeof(window));
     assert_int_equal(0, pthread_mutex_init(&window.lock, NULL));
     assert_int_equal(OSC_CACHED_OK, osc_cached_cache_create(&window.cache, &config, NULL));
     assert_int_equal(OSC_CACHED_OK, osc_cached_cache_open(&window.cache));
     osc_cached_peers_create(&window.peers, TARGETS, &osc_cached_alloc_default);
+}
+
+static void end(void)
+{
+    osc_cached_peers_destroy(&window.peers);
+    osc_cached_cache_destroy(&window.cache);
+    assert_int_equal(0, pthread_mutex_destroy(&window.lock));
+}
+
+static void hammer(osc_cached_scheme_t scheme)
+{
+    pthread_t threads[READERS + WRITERS];
+    reader_t readers[READERS];
+    reader_t sum = {0};
+
+    begin(128, 32768, scheme);
     atomic_store(&readers_left, READERS);
     for (int i = 0; i < READERS + WRITERS; ++i) {
         if (i < READERS) {
@@ -248,9 +261,7 @@ static void hammer(osc_cached_scheme_t scheme)
     assert_int_equal(sum.bytes, window.counts.bytes);
     assert_int_equal(sum.flushes, window.counts.flushes);
     unlock();
-    osc_cached_peers_destroy(&window.peers);
-    osc_cached_cache_destroy(&window.cache);
-    assert_int_equal(0, pthread_mutex_destroy(&window.lock));
+    end();
 }
 
 static void test_hammer_duel(void **state)
@@ -295,21 +306,12 @@ static void test_gate(void **state)
 static void test_counts(void **state)
 {
     enum { ROUNDS = 50 };
-    osc_cached_config_t config = {.entries = 128,
-                                  .memory = 65536,
-                                  .evictions = 4,
-                                  .sample = 8,
-                                  .adapt = osc_cached_adapt_defaults};
     osc_cached_lane_t *lane;
     unsigned char buffer[BYTES_MAX + 1], last;
     uint64_t before, hits = 0;
 
     (void) state;
-    memset(&window, 0, sizeof(window));
-    assert_int_equal(0, pthread_mutex_init(&window.lock, NULL));
-    assert_int_equal(OSC_CACHED_OK, osc_cached_cache_create(&window.cache, &config, NULL));
-    assert_int_equal(OSC_CACHED_OK, osc_cached_cache_open(&window.cache));
-    osc_cached_peers_create(&window.peers, TARGETS, &osc_cached_alloc_default);
+    begin(128, 65536, OSC_CACHED_SCHEME_FULL);
     lock();
     for (int target = 0; target < TARGETS; ++target) {
         fetch(key_of(target, 0));
@@ -355,9 +357,7 @@ static void test_counts(void **state)
     osc_cached_peers_find(&window.peers, 0)->profit.round = ROUNDS;
     assert_true(osc_cached_gate_round_ends(osc_cached_peers_find(&window.peers, 0)));
     unlock();
-    osc_cached_peers_destroy(&window.peers);
-    osc_cached_cache_destroy(&window.cache);
-    assert_int_equal(0, pthread_mutex_destroy(&window.lock));
+    end();
 }
 
 /* Two entries with one place in the memo, asked for in turns as by two threads: it changes now and
@@ -365,11 +365,6 @@ static void test_counts(void **state)
 static void test_memo(void **state)
 {
     enum { TURNS = 1600 };
-    osc_cached_config_t config = {.entries = 1024,
-                                  .memory = 1 << 20,
-                                  .evictions = 4,
-                                  .sample = 8,
-                                  .adapt = osc_cached_adapt_defaults};
     osc_cached_key_t keys[2] = {key_of(1, 0), key_of(1, 1)};
     unsigned char buffer[BYTES_MAX + 1];
     const osc_cached_entry_t *before;
@@ -377,11 +372,7 @@ static void test_memo(void **state)
     int changes = 0;
 
     (void) state;
-    memset(&window, 0, sizeof(window));
-    assert_int_equal(0, pthread_mutex_init(&window.lock, NULL));
-    assert_int_equal(OSC_CACHED_OK, osc_cached_cache_create(&window.cache, &config, NULL));
-    assert_int_equal(OSC_CACHED_OK, osc_cached_cache_open(&window.cache));
-    osc_cached_peers_create(&window.peers, TARGETS, &osc_cached_alloc_default);
+    begin(1024, 1 << 20, OSC_CACHED_SCHEME_FULL);
     for (int i = 2; osc_cached_cache_memo(&window.cache, keys[0])
                     != osc_cached_cache_memo(&window.cache, keys[1]);
          ++i) {
@@ -408,21 +399,14 @@ static void test_memo(void **state)
     assert_in_range(changes, 1, TURNS / 4);
     lock(); /* and collected */
     unlock();
-    osc_cached_peers_destroy(&window.peers);
-    osc_cached_cache_destroy(&window.cache);
-    assert_int_equal(0, pthread_mutex_destroy(&window.lock));
+    end();
 }
 
-/* An entry that is asked for all the time does not change with each hit: threads that share it would
- * wait for each other. */
+/* An entry that is asked for all the time does not change with each hit: threads that share it
+ * would wait for each other. */
 static void test_ages(void **state)
 {
     enum { ENTRIES = 32, TURNS = 100 };
-    osc_cached_config_t config = {.entries = 1024,
-                                  .memory = 1 << 20,
-                                  .evictions = 4,
-                                  .sample = 8,
-                                  .adapt = osc_cached_adapt_defaults};
     unsigned char buffer[BYTES_MAX + 1];
     osc_cached_key_t key = key_of(1, 0);
     osc_cached_peer_t *peer;
@@ -431,11 +415,7 @@ static void test_ages(void **state)
     int changes;
 
     (void) state;
-    memset(&window, 0, sizeof(window));
-    assert_int_equal(0, pthread_mutex_init(&window.lock, NULL));
-    assert_int_equal(OSC_CACHED_OK, osc_cached_cache_create(&window.cache, &config, NULL));
-    assert_int_equal(OSC_CACHED_OK, osc_cached_cache_open(&window.cache));
-    osc_cached_peers_create(&window.peers, TARGETS, &osc_cached_alloc_default);
+    begin(1024, 1 << 20, OSC_CACHED_SCHEME_FULL);
     lock();
     for (uint32_t i = 0; i < ENTRIES; ++i) {
         fetch(key_of(1, i));
@@ -454,8 +434,8 @@ static void test_ages(void **state)
 
             assert_non_null(lane);
             key = key_of(1, i % ENTRIES);
-            assert_true(osc_cached_gate_hit(lane, &window.cache, peer, key, 0, buffer,
-                                            bytes_of(key)));
+            assert_true(
+                osc_cached_gate_hit(lane, &window.cache, peer, key, 0, buffer, bytes_of(key)));
             osc_cached_gate_leave(lane);
             changes += before != entry->last;
             before = entry->last;
@@ -465,20 +445,15 @@ static void test_ages(void **state)
         lock();
         unlock();
     }
-    osc_cached_peers_destroy(&window.peers);
-    osc_cached_cache_destroy(&window.cache);
-    assert_int_equal(0, pthread_mutex_destroy(&window.lock));
+    end();
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gate),
-        cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_memo),
-        cmocka_unit_test(test_ages),
-        cmocka_unit_test(test_hammer_duel),
-        cmocka_unit_test(test_hammer_full),
+        cmocka_unit_test(test_gate),        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_memo),        cmocka_unit_test(test_ages),
+        cmocka_unit_test(test_hammer_duel), cmocka_unit_test(test_hammer_full),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
