@@ -635,7 +635,7 @@ int ompi_osc_cached_helper_flush_local(osc_cached_remote_t *remote)
             let_progress(&spins);
         }
     } else {
-        while (0 < helper.client.calls.count) {
+        while (helper.client.locks < helper.client.calls.count) {
             let_progress(&spins);
         }
     }

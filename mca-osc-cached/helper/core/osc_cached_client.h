@@ -33,7 +33,7 @@
  * Invariants (osc_cached_client_verify returns the number of the first broken one):
  *  I1 each remote's account fulfils its own invariants (osc_cached_account.h).
  *  I2 a remote is in the list active exactly when it is not idle, or has a refusal to tell.
- *  I3 the answers that remotes wait for are the calls in the table.
+ *  I3 the answers that remotes wait for, and the locks, are the calls in the table.
  */
 #ifndef OSC_CACHED_CLIENT_H
 #define OSC_CACHED_CLIENT_H
@@ -47,7 +47,7 @@ typedef struct osc_cached_remote {
     osc_cached_link_t active;
     uint64_t name;
     osc_cached_account_t account;
-    uint32_t answers; /**< calls that wait for theirs */
+    uint32_t answers; /**< calls that wait for theirs, but for locks */
     uint32_t pushing; /**< calls that are not sent to the end */
     osc_cached_refused_t refused;
     void *context; /**< the owner's */
@@ -110,6 +110,7 @@ typedef struct osc_cached_client {
     osc_cached_client_config_t config;
     osc_cached_map_t remotes; /**< by name */
     osc_cached_map_t calls;   /**< that wait for an answer, by token */
+    uint32_t locks;           /**< of these calls, those that wait for a lock */
     osc_cached_link_t all;
     osc_cached_link_t active; /**< remotes that a flush has to look at */
     uint64_t token;           /**< last one given */
@@ -133,7 +134,7 @@ osc_cached_push_t osc_cached_client_push(osc_cached_client_t *client, osc_cached
 void osc_cached_client_receive(osc_cached_client_t *client, const void *header, size_t header_bytes,
                                const void *data, size_t data_bytes);
 
-/** Has it done all that was sent, and answered? */
+/** Has it done all that was sent, and answered? Locks may still be waited for. */
 static inline bool osc_cached_client_is_idle(const osc_cached_remote_t *remote)
 {
     return osc_cached_account_is_quiet(&remote->account) && 0 == remote->answers;

@@ -1,0 +1,104 @@
+/* H11, H21: a thread that waits for a lock holds nobody up: flushes, fences and unlocks of other
+ * threads end, on whose end the holder of the lock may wait.
+ * test: for=osc-cached needs=cache ranks=2 transport=shm,tcp limit=60 threads=2 cflags="-pthread" mca="osc_cached_helper=on"
+ * test: for=osc-cached needs=cache ranks=2 transport=shm,tcp limit=60 threads=2 cflags="-pthread" mca="osc_cached_helper=on osc_cached_helper_per=node"
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "test.h"
+
+#include <pthread.h>
+#include <time.h>
+
+enum { WAYS = 6 };
+
+static MPI_Win locked, other;
+
+static void *wait_for_lock(void *unused)
+{
+    (void) unused;
+    OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, locked));
+    OK(MPI_Win_unlock(1, locked));
+    return NULL;
+}
+
+/* Add to the other window, and complete that in one of the ways. */
+static void complete(int way)
+{
+    static long old; /* a result that comes until the flush */
+    const long one = 1;
+
+    if (0 == way) {
+        OK(MPI_Win_fence(0, other));
+    } else {
+        OK(MPI_Win_lock_all(0, other));
+    }
+    OK(MPI_Fetch_and_op(&one, &old, MPI_LONG, 1, 0, MPI_SUM, other));
+    switch (way) {
+    case 0:
+        OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, other));
+        return;
+    case 1:
+        OK(MPI_Win_flush(1, other));
+        break;
+    case 2:
+        OK(MPI_Win_flush_all(other));
+        break;
+    case 3:
+        OK(MPI_Win_flush_local(1, other));
+        break;
+    case 4:
+        OK(MPI_Win_flush_local_all(other));
+        break;
+    default:
+        break;
+    }
+    OK(MPI_Win_unlock_all(other));
+}
+
+/* Rank 1 holds the lock for which a thread of rank 0 waits, until rank 0 has completed its work. */
+static void hold(int way)
+{
+    OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, locked));
+    OK(MPI_Send(NULL, 0, MPI_BYTE, 0, way, MPI_COMM_WORLD));
+    if (0 == way) {
+        OK(MPI_Win_fence(0, other));
+        OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, other));
+    } else {
+        OK(MPI_Recv(NULL, 0, MPI_BYTE, 0, way, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    }
+    OK(MPI_Win_unlock(1, locked));
+}
+
+int main(int argc, char **argv)
+{
+    const struct timespec moment = {.tv_nsec = 50000000}; /* until the thread waits, mostly */
+    long *base, *sum;
+    pthread_t thread;
+
+    test_init_thread(&argc, &argv, MPI_THREAD_MULTIPLE);
+    locked = test_win_make(NULL, sizeof(long), sizeof(long), &base);
+    other = test_win_make(NULL, sizeof(long), sizeof(long), &sum);
+    *sum = 0;
+    test_barrier();
+    for (int way = 0; way < WAYS; ++way) {
+        if (1 == test_rank) {
+            hold(way);
+        } else {
+            OK(MPI_Recv(NULL, 0, MPI_BYTE, 1, way, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+            CHECK(0 == pthread_create(&thread, NULL, wait_for_lock, NULL), "no thread");
+            nanosleep(&moment, NULL);
+            complete(way);
+            if (0 < way) {
+                OK(MPI_Send(NULL, 0, MPI_BYTE, 1, way, MPI_COMM_WORLD));
+            }
+            pthread_join(thread, NULL);
+        }
+    }
+    test_barrier();
+    CHECK(1 != test_rank || WAYS == *sum, "the sum is %ld", *sum);
+    OK(MPI_Win_free(&other));
+    OK(MPI_Win_free(&locked));
+    return test_done();
+}
