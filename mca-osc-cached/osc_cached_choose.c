@@ -55,7 +55,8 @@ static bool is_allowed(const char *values, const char *value)
     }
     for (word = strtok_r(text, ", ", &rest); NULL != word; word = strtok_r(NULL, ", ", &rest)) {
         if (0 == strcmp(word, value)) {
-            return true;
+            /* on that all processes agree while a window is created */
+            return 0 != strcmp(value, "coherent");
         }
     }
     return false;
@@ -68,9 +69,11 @@ void ompi_osc_cached_choose_init(void)
 
     num_settings = 0;
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); ++i) {
-        /* not another name of the mode, nor what is done once */
+        /* not another name of the mode, what is done once, nor what mode coherent needs */
         if (0 == strncmp(keys[i].key, PREFIX, strlen(PREFIX))
-            && 0 != strcmp(keys[i].key, PREFIX "invalidate")) {
+            && 0 != strcmp(keys[i].key, PREFIX "invalidate")
+            && 0 != strcmp(keys[i].key, PREFIX "stores")
+            && 0 != strcmp(keys[i].key, PREFIX "block")) {
             settings[num_settings++] = (osc_cached_rules_setting_t){
                 .key = keys[i].key + strlen(PREFIX),
                 .values = keys[i].values,

@@ -33,6 +33,7 @@
 #include "osc_cached_inner.h"
 #include "osc_cached_memory.h"
 #include "osc_cached_pvar.h"
+#include "osc_cached_summary.h"
 #include "osc_cached_trace.h"
 #include "osc_cached_type.h"
 #include "osc_cached_window.h"
@@ -189,6 +190,7 @@ static int component_init(bool enable_progress_threads, bool enable_mpi_threads)
 
 static int component_finalize(void)
 {
+    ompi_osc_cached_summary_finalize();
     ompi_osc_cached_helper_finalize();
     ompi_osc_cached_inner_finalize();
     ompi_osc_cached_window_finalize();
@@ -318,6 +320,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     ompi_osc_cached_window_t *window;
     osc_cached_config_t config;
     bool wraps, cached, traced, alone = false, shared = false;
+    bool together = ompi_osc_cached_summary_wanted();
     int64_t votes[OSC_CACHED_VOTES] = {0};
     struct ompi_osc_cached_node_t *memory = NULL;
     ompi_osc_cached_disp_unit_t unit = 0, *units = NULL;
@@ -358,7 +361,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
             win, comm, win->super.s_info, seen,
             ompi_osc_cached_coherence_vote(win->super.s_info, on_file, votes), votes);
         (void) ompi_osc_cached_window_units(comm, disp_unit, size, &unit, &units, &reach, &largest,
-                                            votes);
+                                            &together, votes);
         memory = ompi_osc_cached_helper_allocate(comm, size, votes, on_file, base);
     }
     ompi_osc_cached_choose(win->super.s_info, flavor, ompi_comm_size(comm), largest, false);
@@ -381,6 +384,9 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     window = ompi_osc_cached_window_create(win, inner->osc_version.mca_component_name, traced,
                                            ompi_osc_cached_has_devices
                                                || 0 < ompi_osc_cached_numbers.verify);
+    if (cached && together) {
+        ompi_osc_cached_summary_begin(window, comm);
+    }
     if (NULL == window) {
         /* rule A11: without memory the window works, just without us */
         if (cached) {

@@ -30,6 +30,7 @@
 #include "osc_cached_memory.h"
 #include "osc_cached_pvar.h"
 #include "osc_cached_rget.h"
+#include "osc_cached_summary.h"
 #include "osc_cached_sync.h"
 #include "osc_cached_type.h"
 #include "osc_cached_verify.h"
@@ -139,9 +140,7 @@ static int forward_free(ompi_win_t *win)
 
     ompi_osc_cached_coherence_drain(coherence);
     ompi_osc_cached_storage_count(win);
-    if (ompi_osc_cached_params.stats) {
-        ompi_osc_cached_window_print(window);
-    }
+    ompi_osc_cached_summary_freed(window);
     ompi_osc_cached_conceal(win, NULL);
     ompi_osc_cached_window_unlink(window);
     ompi_osc_cached_pvar_freed(win);

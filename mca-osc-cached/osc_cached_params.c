@@ -89,6 +89,17 @@ static const mca_base_var_enum_value_t storage_routes[] = {
     {.value = 0, .string = NULL},
 };
 
+/* the last two: it was a truth value */
+static const mca_base_var_enum_value_t stats_kinds[] = {
+    {.value = OSC_CACHED_STATS_OFF, .string = "off"},
+    {.value = OSC_CACHED_STATS_JOB, .string = "job"},
+    {.value = OSC_CACHED_STATS_RANKS, .string = "ranks"},
+    {.value = OSC_CACHED_STATS_JSON, .string = "json"},
+    {.value = OSC_CACHED_STATS_OFF, .string = "false"},
+    {.value = OSC_CACHED_STATS_JOB, .string = "true"},
+    {.value = 0, .string = NULL},
+};
+
 static const mca_base_var_enum_value_t helper_places[] = {
     {.value = OSC_CACHED_PER_PROCESS, .string = "process"},
     {.value = OSC_CACHED_PER_NODE, .string = "node"},
@@ -189,7 +200,8 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
 {
     mca_base_var_enum_t *mode_enum = NULL, *scheme_enum = NULL, *passive_enum = NULL,
                         *helper_enum = NULL, *transfers_enum = NULL, *sync_enum = NULL,
-                        *per_enum = NULL, *route_enum = NULL, *stores_enum = NULL;
+                        *per_enum = NULL, *route_enum = NULL, *stores_enum = NULL,
+                        *stats_enum = NULL;
     const char *refused = NULL, *misspelt;
     int ret;
 
@@ -214,7 +226,8 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
                != mca_base_var_enum_create("osc_cached_helper_per", helper_places, &per_enum)
         || OPAL_SUCCESS
                != mca_base_var_enum_create("osc_cached_stores", ompi_osc_cached_stores,
-                                           &stores_enum)) {
+                                           &stores_enum)
+        || OPAL_SUCCESS != mca_base_var_enum_create("osc_cached_stats", stats_kinds, &stats_enum)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
 
@@ -227,6 +240,7 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
 #define TYPE_TRANSFERS MCA_BASE_VAR_TYPE_INT
 #define TYPE_SYNC MCA_BASE_VAR_TYPE_INT
 #define TYPE_PER MCA_BASE_VAR_TYPE_INT
+#define TYPE_STATS MCA_BASE_VAR_TYPE_INT
 #define TYPE_FILE_ROUTE MCA_BASE_VAR_TYPE_INT
 #define TYPE_STORES MCA_BASE_VAR_TYPE_INT
 #define ENUM_STRING NULL
@@ -238,6 +252,7 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
 #define ENUM_TRANSFERS transfers_enum
 #define ENUM_SYNC sync_enum
 #define ENUM_PER per_enum
+#define ENUM_STATS stats_enum
 #define ENUM_FILE_ROUTE route_enum
 #define ENUM_STORES stores_enum
 #define OSC_CACHED_PARAM(name, kind, def, level, scope, help)                                     \
@@ -261,6 +276,7 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
     OBJ_RELEASE(transfers_enum);
     OBJ_RELEASE(sync_enum);
     OBJ_RELEASE(per_enum);
+    OBJ_RELEASE(stats_enum);
     OBJ_RELEASE(route_enum);
     OBJ_RELEASE(stores_enum);
 

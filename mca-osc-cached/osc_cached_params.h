@@ -67,6 +67,14 @@ typedef enum {
 /** Where its thread runs, beside the number of a processor. */
 enum { OSC_CACHED_CPU_AUTO = -1, OSC_CACHED_CPU_PROCESS = -2 };
 
+/** What is told of windows at the end. */
+typedef enum {
+    OSC_CACHED_STATS_OFF,
+    OSC_CACHED_STATS_JOB,
+    OSC_CACHED_STATS_RANKS,
+    OSC_CACHED_STATS_JSON,
+} ompi_osc_cached_stats_t;
+
 /** When a window on a file is written to it. */
 typedef enum {
     OSC_CACHED_SYNC_SYNC,
@@ -93,6 +101,7 @@ typedef struct {
 #define OSC_CACHED_FIELD_TRANSFERS int
 #define OSC_CACHED_FIELD_SYNC int
 #define OSC_CACHED_FIELD_PER int
+#define OSC_CACHED_FIELD_STATS int
 #define OSC_CACHED_FIELD_FILE_ROUTE int
 #define OSC_CACHED_PARAM(name, kind, def, level, scope, help) OSC_CACHED_FIELD_##kind name;
 #define OSC_CACHED_NUMBER(name, unit, def, least, most, level, scope, help) char *name;

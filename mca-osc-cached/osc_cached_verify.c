@@ -139,6 +139,7 @@ void ompi_osc_cached_verify_compare(ompi_osc_cached_window_t *window,
     ompi_osc_cached_window_unlock(window);
     while (NULL != (shadow = done)) {
         done = shadow->next;
+        ompi_osc_cached_count(window, OSC_CACHED_STAT_verified);
         if (0 != memcmp(shadow->served, shadow->present, shadow->bytes)) {
             report(window, shadow);
         }

@@ -69,7 +69,7 @@ ompi_osc_cached_window_t *ompi_osc_cached_window_create(ompi_win_t *win, const c
     window->traced = traced;
     window->inspected = inspected;
     window->ways = traced ? 0 : OSC_CACHED_WAY_DIRECT;
-    window->counted = ompi_osc_cached_params.stats || traced;
+    window->counted = OSC_CACHED_STATS_OFF != ompi_osc_cached_params.stats || traced;
     OBJ_CONSTRUCT(&window->lock, opal_mutex_t);
 
     opal_mutex_lock(&lock);
@@ -83,12 +83,12 @@ ompi_osc_cached_window_t *ompi_osc_cached_window_create(ompi_win_t *win, const c
 int ompi_osc_cached_window_units(ompi_communicator_t *comm, ompi_osc_cached_disp_unit_t disp_unit,
                                  size_t size, ompi_osc_cached_disp_unit_t *unit,
                                  ompi_osc_cached_disp_unit_t **units, uint64_t *reach,
-                                 uint64_t *largest, int64_t votes[OSC_CACHED_VOTES])
+                                 uint64_t *largest, bool *together, int64_t votes[OSC_CACHED_VOTES])
 {
-    enum { OWN = 4 };
+    enum { OWN = 5 };
     /* who has no memory is no target */
     int64_t mine[OWN + OSC_CACHED_VOTES] = {
-        disp_unit, -disp_unit, (0 < size) ? (int64_t) size : INT64_MAX, -(int64_t) size};
+        disp_unit, -disp_unit, (0 < size) ? (int64_t) size : INT64_MAX, -(int64_t) size, *together};
     int64_t least[OWN + OSC_CACHED_VOTES] = {0};
     ompi_osc_cached_disp_unit_t *all;
     int ret;
@@ -104,6 +104,7 @@ int ompi_osc_cached_window_units(ompi_communicator_t *comm, ompi_osc_cached_disp
     memcpy(votes, least + OWN, OSC_CACHED_VOTES * sizeof(*votes));
     *reach = (INT64_MAX != least[2]) ? (uint64_t) least[2] : 0;
     *largest = (uint64_t) -least[3];
+    *together = 0 < least[4];
     if (OMPI_SUCCESS != ret || least[0] == -least[1]) {
         *unit = (OMPI_SUCCESS == ret) ? disp_unit : 0;
         return ret; /* with one unit for all, nothing is allocated for each process */
@@ -287,6 +288,9 @@ void ompi_osc_cached_window_destroy(ompi_osc_cached_window_t *window)
         window->peers.alloc.free(window->peers.alloc.context, window->gate, sizeof(*window->gate));
         osc_cached_peers_destroy(&window->peers);
         free(window->started);
+    }
+    if (NULL != window->comm) {
+        (void) ompi_comm_free(&window->comm);
     }
     free(window->disp_units);
     OBJ_DESTRUCT(&window->lock);
@@ -490,13 +494,28 @@ ompi_osc_cached_window_t *ompi_osc_cached_window_enter(ompi_win_t *win)
     return window;
 }
 
+void ompi_osc_cached_window_sums(ompi_osc_cached_window_t *window, uint64_t sums[OSC_CACHED_SUMS])
+{
+    osc_cached_peers_place_t place = {0};
+    const ompi_osc_cached_peer_t *peer;
+
+    memset(sums, 0, OSC_CACHED_SUMS * sizeof(*sums));
+    ompi_osc_cached_window_lock(window);
+    for (int i = 0; i < OSC_CACHED_STAT_COUNT; ++i) {
+        sums[i] = read_stat(window, i);
+    }
+    while (window->cacheable && NULL != (peer = osc_cached_peers_next(&window->peers, &place))) {
+        osc_cached_profit_state_t state = osc_cached_profit_state(&peer->profit);
+
+        ++sums[OSC_CACHED_SUM_TARGETS];
+        sums[OSC_CACHED_SUM_CHEAP] += OSC_CACHED_CHEAP == state;
+        sums[OSC_CACHED_SUM_SAMPLED] += OSC_CACHED_SAMPLED == state;
+    }
+    ompi_osc_cached_window_unlock(window);
+}
+
 void ompi_osc_cached_window_print(ompi_osc_cached_window_t *window)
 {
-    static const char *const names[] = {
-#define OSC_CACHED_STAT(name, help) #name,
-#define OSC_CACHED_LEVEL(name, help) #name,
-#include "core/osc_cached_stats.def"
-    };
     char text[4096];
     int used, column = 0;
 
@@ -508,7 +527,7 @@ void ompi_osc_cached_window_print(ompi_osc_cached_window_t *window)
         unsigned long value = read_stat(window, i);
         if (0 < value) {
             used += snprintf(text + used, sizeof(text) - used, "%s%-16s %14lu",
-                             (0 == column++ % 3) ? "\n  " : "   ", names[i], value);
+                             (0 == column++ % 3) ? "\n  " : "   ", osc_cached_stat_names[i], value);
         }
     }
     ompi_osc_cached_window_unlock(window);

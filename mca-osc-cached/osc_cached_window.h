@@ -58,6 +58,7 @@
 #include "core/osc_cached_gate.h"
 #include "core/osc_cached_peers.h"
 #include "core/osc_cached_profit.h"
+#include "core/osc_cached_table.h"
 #include "osc_cached_compat.h"
 #include "osc_cached_params.h"
 
@@ -65,13 +66,6 @@ BEGIN_C_DECLS
 
 #define OSC_CACHED_READ(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
 #define OSC_CACHED_WRITE(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
-
-enum {
-#define OSC_CACHED_STAT(name, help) OSC_CACHED_STAT_##name,
-#define OSC_CACHED_LEVEL(name, help) OSC_CACHED_STAT_##name,
-#include "core/osc_cached_stats.def"
-    OSC_CACHED_STAT_COUNT
-};
 
 /**
  * The access epoch: the state of a window.
@@ -221,8 +215,9 @@ typedef struct ompi_osc_cached_window_t {
     const _Atomic unsigned long *coherence_counts;
     const _Atomic unsigned long *served; /**< operations that our helper did for others */
     const _Atomic unsigned long *file_reads, *file_bytes_read, *file_read_waits; /**< for these */
-    int number;       /**< of the window in the trace */
-    uint64_t largest; /**< bytes of its largest part */
+    int number;                /**< of the window in the trace */
+    uint64_t largest;          /**< bytes of its largest part */
+    ompi_communicator_t *comm; /**< to add up what its processes counted; NULL: they do not */
     /** at its first call, when it may have a name; NULL: there is nothing to do */
     void (*entered)(struct ompi_osc_cached_window_t *window);
     int inner_flavor; /**< what the inner component was asked for */
@@ -277,12 +272,14 @@ enum { OSC_CACHED_VOTES = 8 };
  *                    has no memory for them, and nobody caches
  * @param[out] reach  bytes that the window has at each target that has any
  * @param[out] largest  bytes of its largest part
+ * @param[in,out] together  add up what was counted at the end: wished, and then agreed
  * @param[in,out] votes  of this process, and then the least of all
  */
 int ompi_osc_cached_window_units(ompi_communicator_t *comm, ompi_osc_cached_disp_unit_t disp_unit,
                                  size_t size, ompi_osc_cached_disp_unit_t *unit,
                                  ompi_osc_cached_disp_unit_t **units, uint64_t *reach,
-                                 uint64_t *largest, int64_t votes[OSC_CACHED_VOTES]);
+                                 uint64_t *largest, bool *together,
+                                 int64_t votes[OSC_CACHED_VOTES]);
 /**
  * Prepare the window for caching; without memory for that it stays uncached.
  *
@@ -324,7 +321,9 @@ void ompi_osc_cached_window_count_all(const ompi_win_t *win);
 /** Count what the present round of a target has saved, before it ends; caller holds the lock. */
 void ompi_osc_cached_window_settle(ompi_osc_cached_window_t *window,
                                    const ompi_osc_cached_peer_t *peer);
-/** Print the summary line of a window. */
+/** What a window has counted, and its targets. */
+void ompi_osc_cached_window_sums(ompi_osc_cached_window_t *window, uint64_t sums[OSC_CACHED_SUMS]);
+/** Print all counters of a window that are not 0. */
 void ompi_osc_cached_window_print(ompi_osc_cached_window_t *window);
 
 /* time and locks */

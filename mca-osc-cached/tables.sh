@@ -51,6 +51,7 @@ table_parameters()
         TRANSFERS) values=$(names transfers) ;;
         SYNC) values=$(names storage_syncs) ;;
         PER) values=$(names helper_places) ;;
+        STATS) values=$(names stats_kinds) ;;
         FILE_ROUTE) values=$(names storage_routes) ;;
         *) fail "$name is of a kind that this script does not know: $kind" ;;
         esac

@@ -69,7 +69,7 @@ prepare()
     fi
     mpi_switches "${fig_what[number]}" "$network" "$ranks" "$fig_threads" || return 1
     [ -n "$yields" ] || ((ranks * fig_threads > $(nproc))) || mpi_no_yield
-    [[ ${fig_what[number]} != osc:cached || $kind == micro ]] || mca+=(--mca osc_cached_stats 1)
+    [[ ${fig_what[number]} != osc:cached || $kind == micro ]] || mca+=(--mca osc_cached_stats ranks)
     command=("$MPIRUN" "${SWITCHES[@]}" "${mca[@]}" "$binary" "${common[@]}" "${own[@]}")
 }
 

@@ -1,4 +1,4 @@
-/* What a user sees: one summary per window on stderr (osc_cached_stats), and one line per get in a
+/* What a user sees: the counters of each window and process on stderr (osc_cached_stats ranks), and one line per get in a
  * file per process (osc_cached_trace).
  *
  * test: for=osc-cached needs=cache cache="mode=always" ranks=2 transport=shm,tcp limit=60
@@ -53,6 +53,7 @@ int main(int argc, char **argv)
     MPI_Win win;
 
     see(folder, "OMPI_MCA_osc_cached_stats");
+    setenv("OMPI_MCA_osc_cached_stats", "ranks", 1);
 
     test_init(&argc, &argv);
     win = test_win_make(NULL, 64, 1, &base);

@@ -1,0 +1,211 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/* osc_cached_table: what a job is told of its windows. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "osc_cached_table.h"
+
+static osc_cached_table_t table;
+static char text[OSC_CACHED_TABLE_BYTES];
+
+static osc_cached_row_t a_row(const char *name, const char *mode, uint64_t gets, uint64_t hits)
+{
+    osc_cached_row_t row = {
+        .mode = mode, .inner = "ucx", .windows = 1, .processes = 4, .cacheable = true};
+
+    snprintf(row.name, sizeof(row.name), "%s", name);
+    row.passes_passive = 0 == strcmp(mode, "transparent");
+    row.sums[OSC_CACHED_STAT_gets] = gets;
+    row.sums[OSC_CACHED_STAT_hits] = hits;
+    row.sums[OSC_CACHED_STAT_locks] = 1;
+    return row;
+}
+
+static void has(const char *wanted)
+{
+    if (NULL == strstr(text, wanted)) {
+        print_error("no \"%s\" in\n%s\n", wanted, text);
+        fail();
+    }
+}
+
+static void test_numbers(void **state)
+{
+    static const struct {
+        void (*write)(uint64_t value, char text[16]);
+        uint64_t value;
+        const char *wanted;
+    } numbers[] = {
+        {osc_cached_table_number, 0, "0"},
+        {osc_cached_table_number, 9999, "9999"},
+        {osc_cached_table_number, 10000, "10.0 k"},
+        {osc_cached_table_number, 999499, "999 k"},
+        {osc_cached_table_number, 999600, "1.00 M"},
+        {osc_cached_table_number, 1234567, "1.23 M"},
+        {osc_cached_table_number, UINT64_MAX, "18.4 E"},
+        {osc_cached_table_bytes, 0, "0 B"},
+        {osc_cached_table_bytes, 1023, "1023 B"},
+        {osc_cached_table_bytes, 1024, "1.00 KiB"},
+        {osc_cached_table_bytes, 823296, "804 KiB"},
+        {osc_cached_table_bytes, UINT64_MAX, "16.0 EiB"},
+        {osc_cached_table_time, 0, "0 ns"},
+        {osc_cached_table_time, 41, "41 ns"},
+        {osc_cached_table_time, 40203711, "40.2 ms"},
+        {osc_cached_table_time, UINT64_C(3400000000), "3.40 s"},
+        {osc_cached_table_time, UINT64_C(123456000000000), "123456 s"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); ++i) {
+        char written[16];
+
+        numbers[i].write(numbers[i].value, written);
+        assert_string_equal(written, numbers[i].wanted);
+    }
+}
+
+static void test_table(void **state)
+{
+    osc_cached_row_t row = a_row("graph", "always", 1000000, 829000);
+
+    (void) state;
+    table.count = 0;
+    row.sums[OSC_CACHED_STAT_joins] = 1000;
+    row.sums[OSC_CACHED_STAT_ns_saved] = UINT64_C(3400000000);
+    row.sums[OSC_CACHED_STAT_storage_used] = 823296;
+    osc_cached_table_add(&table, &row);
+    row = a_row("work", "transparent", 500, 0);
+    row.sums[OSC_CACHED_STAT_bypassed] = 500;
+    for (int i = 0; i < 40; ++i) {
+        osc_cached_table_add(&table, &row);
+    }
+    assert_int_equal(table.count, 2);
+    osc_cached_table_print(&table, text, sizeof(text));
+    has("osc/cached: 1.02 M gets of 4 processes in 41 windows, 81.4 % from the cache; 3.40 s "
+        "saved");
+    has("  graph                      1 always      ucx        1.00 M    83.0 %");
+    has("   3.40 s    804 KiB\n");
+    has("  work                      40 transparent ucx        20.0 k     0.0 %");
+    has("    20.0 k bypassed: mode transparent keeps nothing between lock and unlock");
+    assert_null(strstr(text, "compared"));
+    assert_null(strstr(text, "more"));
+    osc_cached_table_verified(&table, text, sizeof(text));
+    assert_string_equal(text, "");
+
+    row = a_row("", "off", 7, 0);
+    row.sums[OSC_CACHED_STAT_bypassed] = 7;
+    row.sums[OSC_CACHED_STAT_verified] = 12345;
+    osc_cached_table_add(&table, &row);
+    osc_cached_table_print(&table, text, sizeof(text));
+    has("osc/cached: 12345 hits compared with the target's memory, 0 differ\n");
+    has("  (no name) ");
+    has("    7 bypassed: mode off\n");
+    osc_cached_table_verified(&table, text, sizeof(text));
+    assert_string_equal(text,
+                        "osc/cached: 12345 hits compared with the target's memory, 0 differ\n");
+}
+
+/* One reason each. */
+static void test_reasons(void **state)
+{
+    osc_cached_row_t row = a_row("w", "always", 9, 0);
+
+    (void) state;
+    row.sums[OSC_CACHED_STAT_bypassed] = 9;
+    row.sums[OSC_CACHED_SUM_TARGETS] = 3;
+    for (int i = 0; i < 4; ++i) {
+        static const char *const wanted[] = {
+            "from the own process",
+            "caching did not pay for 2 of 3 targets (osc_cached_profit)",
+            "1 of 3 targets are as fast as the cache (osc_cached_bypass_below)",
+            "windows of osc/sm, shared and dynamic ones are not cached",
+        };
+
+        row.sums[OSC_CACHED_SUM_SAMPLED] = (1 <= i) ? 2 : 0;
+        row.sums[OSC_CACHED_SUM_CHEAP] = (2 <= i) ? 1 : 0;
+        row.cacheable = i < 3;
+        table.count = 0;
+        osc_cached_table_add(&table, &row);
+        osc_cached_table_print(&table, text, sizeof(text));
+        has(wanted[i]);
+    }
+}
+
+/* More windows than rows: the largest are shown, and nothing is lost. */
+static void test_many(void **state)
+{
+    enum { MANY = 1000 };
+
+    (void) state;
+    table.count = 0;
+    for (int i = 0; i < MANY; ++i) {
+        char name[16];
+        osc_cached_row_t row;
+
+        snprintf(name, sizeof(name), "window %d", i);
+        row = a_row(name, "always", 10 + (uint64_t) i, 5);
+        osc_cached_table_add(&table, &row);
+    }
+    assert_int_equal(table.count, OSC_CACHED_TABLE_ROWS);
+    osc_cached_table_print(&table, text, sizeof(text));
+    has("in 1000 windows");
+    has("  window 62 ");
+    has("  (others) ");
+    has("  and 54 more");
+    assert_null(strstr(text, "  window 1 "));
+    osc_cached_table_json(&table, text, sizeof(text));
+    assert_string_equal(text + strlen(text) - 4, "]}}\n");
+    has("{\"osc_cached\": {\"total\": {\"windows\": 1000, \"processes\": 4,");
+}
+
+static void test_json(void **state)
+{
+    osc_cached_row_t row = a_row("a \"b\"\\\n", "off", 8, 4);
+
+    (void) state;
+    table.count = 0;
+    memset(&row.sums, 0xff, sizeof(row.sums));
+    osc_cached_table_add(&table, &row);
+    osc_cached_table_json(&table, text, sizeof(text));
+    has("\"windows\": [{\"name\": \"a \\\"b\\\"\\\\\\u000a\", \"mode\": \"off\", \"inner\": "
+        "\"ucx\", "
+        "\"bypassed_because\": \"mode off\", \"windows\": 1, \"processes\": 4, \"hit_rate\": ");
+    has("\"ns_saved\": 18446744073709551615");
+    /* a small buffer is not left */
+    for (size_t size = 1; size < 600; ++size) {
+        memset(text, 'x', sizeof(text));
+        osc_cached_table_json(&table, text, size);
+        assert_true(strlen(text) < size && 'x' == text[size]);
+        memset(text, 'x', sizeof(text));
+        osc_cached_table_print(&table, text, size);
+        assert_true(strlen(text) < size && 'x' == text[size]);
+    }
+    table.count = 0;
+    for (int i = 0; i < OSC_CACHED_TABLE_ROWS; ++i) {
+        snprintf(
+            row.name, sizeof(row.name), "%d%.*s", i, 60,
+            "\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1");
+        osc_cached_table_add(&table, &row);
+    }
+    osc_cached_table_json(&table, text, sizeof(text));
+    assert_string_equal(text + strlen(text) - 4, "]}}\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_numbers), cmocka_unit_test(test_table),
+        cmocka_unit_test(test_reasons), cmocka_unit_test(test_many),
+        cmocka_unit_test(test_json),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
