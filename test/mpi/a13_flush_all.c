@@ -46,6 +46,7 @@ int main(int argc, char **argv)
     MPI_Win win;
 
     test_init_thread(&argc, &argv, MPI_THREAD_MULTIPLE);
+    test_needs_threads_of_windows();
     for (int i = 0; i < BYTES; ++i) {
         mine[i] = byte_of(test_rank, i);
     }

@@ -78,6 +78,7 @@ int main(int argc, char **argv)
     pthread_t thread;
 
     test_init_thread(&argc, &argv, MPI_THREAD_MULTIPLE);
+    test_needs_threads_of_windows();
     locked = test_win_make(NULL, sizeof(long), sizeof(long), &base);
     other = test_win_make(NULL, sizeof(long), sizeof(long), &sum);
     *sum = 0;
