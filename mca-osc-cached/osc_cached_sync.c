@@ -657,16 +657,23 @@ int ompi_osc_cached_unlock_all(ompi_win_t *win)
     return first_error(flushed, ret);
 }
 
+static __opal_attribute_noinline__ int telling_sync(ompi_osc_cached_window_t *window,
+                                                    ompi_win_t *win)
+{
+    ompi_osc_cached_mark_t told = begin_telling(window, window->rank, true);
+    int ret = window->inner.osc_sync(win);
+
+    end_telling(window, window->rank, false, &told);
+    return ret;
+}
+
 int ompi_osc_cached_sync(ompi_win_t *win)
 {
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
-    ompi_osc_cached_mark_t told;
     int ret;
 
     ompi_osc_cached_count(window, OSC_CACHED_STAT_syncs);
-    told = begin_telling(window, window->rank, true);
-    ret = window->inner.osc_sync(win);
-    end_telling(window, window->rank, false, &told);
+    ret = (NULL == window->coherence) ? window->inner.osc_sync(win) : telling_sync(window, win);
     if (OMPI_SUCCESS == ret && (ompi_osc_cached_ways(window) & OSC_CACHED_WAY_LOOKUP)) {
         ompi_osc_cached_window_lock(window);
         expire(window, NULL);
