@@ -380,6 +380,7 @@ static unsigned long read_stat(const ompi_osc_cached_window_t *window, int stat)
     case OSC_CACHED_STAT_coherence_dropped:
     case OSC_CACHED_STAT_coherence_invalidations:
     case OSC_CACHED_STAT_coherence_syncs:
+    case OSC_CACHED_STAT_coherence_traps:
         return (NULL == window->coherence_counts)
                    ? 0
                    : atomic_load_explicit(

@@ -143,7 +143,7 @@ enum {
 /** Counters of coherence, which are side by side. */
 enum {
     OSC_CACHED_COHERENCE_COUNTS =
-        OSC_CACHED_STAT_coherence_syncs - OSC_CACHED_STAT_coherence_fills + 1
+        OSC_CACHED_STAT_coherence_traps - OSC_CACHED_STAT_coherence_fills + 1
 };
 
 /** What we know of one target of a window. */
@@ -259,8 +259,9 @@ ompi_osc_cached_window_t *ompi_osc_cached_window_create(ompi_win_t *win, const c
 enum {
     OSC_CACHED_VOTE_COHERENT = 6, /**< wants it */
     OSC_CACHED_VOTE_BLOCK = 7,    /**< bytes */
+    OSC_CACHED_VOTE_EXECUTES = 8, /**< the helper may write to its memory: it is not protected */
 };
-enum { OSC_CACHED_VOTES = 8 };
+enum { OSC_CACHED_VOTES = 9 };
 
 /**
  * What the processes of a window agree on when it is made: its displacement units, how many bytes

@@ -17,6 +17,7 @@
 
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +30,7 @@
 #include "ompi/mca/coll/coll.h"
 
 #include "osc_cached_coherence.h"
+#include "osc_cached_detect.h"
 #include "core/osc_cached_directory.h"
 #include "helper/osc_cached_helper.h"
 
@@ -51,6 +53,9 @@ typedef struct ompi_osc_cached_coherence_t {
     size_t size;
     uint32_t rank;
     uint64_t answered; /* FILLs */
+    ompi_osc_cached_detect_t
+        *detect;    /* O2; NULL: stores are not waited for, or nothing is shared */
+    uint64_t traps; /* until it was closed */
 
     /* our own memory */
     uint32_t own_users;
@@ -86,6 +91,8 @@ static void publish_counts(coherence_t *c)
         (unsigned long) c->dropped,
         (unsigned long) c->directory.counts.invalidations,
         (unsigned long) c->syncs,
+        (unsigned long) (c->traps
+                         + ((NULL == c->detect) ? 0 : ompi_osc_cached_detect_traps(c->detect))),
     };
 
     for (int i = 0; i < OSC_CACHED_COHERENCE_COUNTS; ++i) {
@@ -144,7 +151,9 @@ static void send_message(void *context, const osc_cached_message_t *message)
     coherence_t *c = context;
 
     if (c->rank == message->peer) {
-        c->own_held = c->own_held || OSC_CACHED_MESSAGE_HELD == message->kind;
+        if (NULL == c->detect || !ompi_osc_cached_detect_held(c->detect, message->name)) {
+            c->own_held = c->own_held || OSC_CACHED_MESSAGE_HELD == message->kind;
+        }
     } else {
         ompi_osc_cached_helper_note(c->names[message->peer], note_of(message, c->id, c->rank));
     }
@@ -155,6 +164,7 @@ static void hear(void *context, const osc_cached_request_t *note)
 {
     osc_cached_message_t message = message_of(note);
     coherence_t *c = context;
+    unsigned flags = 0;
 
     if (message.peer >= c->copies.config.ranks || message.owner >= c->copies.config.ranks
         || message.reader >= c->copies.config.ranks || message.peer == c->rank) {
@@ -162,7 +172,13 @@ static void hear(void *context, const osc_cached_request_t *note)
     }
     if (OSC_CACHED_MESSAGE_IS_FOR_OWNER(message.kind)) {
         if (message.owner == c->rank) {
-            osc_cached_directory_receive(&c->directory, &message, 0, &c->post);
+            if (NULL != c->detect && OSC_CACHED_MESSAGE_FILL == message.kind) {
+                flags = ompi_osc_cached_detect_fill(c->detect, message.first);
+            }
+            osc_cached_directory_receive(&c->directory, &message, flags, &c->post);
+            if (NULL != c->detect) {
+                ompi_osc_cached_detect_settle(c->detect);
+            }
         }
     } else if (message.owner != c->rank) {
         c->answered +=
@@ -393,7 +409,7 @@ ompi_osc_cached_mark_t ompi_osc_cached_coherence_before(ompi_osc_cached_window_t
 
     enter();
     /* who asks for a copy from now on gets what was stored before */
-    mark.holds = (stores && OSC_CACHED_STORES_NONE != window->stores
+    mark.holds = (stores && OSC_CACHED_STORES_SYNC == window->stores
                   && osc_cached_directory_is_shared(&c->directory))
                  || c->own_dirty;
     if (mark.holds) {
@@ -467,6 +483,56 @@ void ompi_osc_cached_coherence_after(ompi_osc_cached_window_t *window, int targe
     leave(c);
 }
 
+/* --- Stores that are noticed (O2) */
+
+static void enter_detection(void *context)
+{
+    enter();
+}
+
+static void leave_detection(void *context)
+{
+    leave(context);
+}
+
+/* Before others know of the window.  @return why it cannot be had */
+static ompi_osc_cached_stores_reason_t begin_detection(coherence_t *c,
+                                                       const ompi_osc_cached_window_t *window)
+{
+    ompi_osc_cached_detect_config_t config = {
+        .base = (void *) c->base,
+        .size = c->size,
+        .inner = MPI_WIN_FLAVOR_ALLOCATE == window->inner_flavor,
+        .device = ompi_osc_cached_helper_has_rdma(),
+        .block_shift = c->copies.config.block_shift,
+        .directory = &c->directory,
+        .post = &c->post,
+        .enter = enter_detection,
+        .leave = leave_detection,
+        .context = c,
+        .now = ompi_osc_cached_now,
+    };
+    ompi_osc_cached_stores_reason_t reason;
+
+    c->detect = ompi_osc_cached_detect_open(&config, &reason);
+    /* without a page of its own it works, and shares nothing */
+    return (OSC_CACHED_STORES_NO_PAGE == reason) ? OSC_CACHED_STORES_NOTICED : reason;
+}
+
+/* The directory is closed, and nobody has copies. */
+static void end_detection(coherence_t *c)
+{
+    ompi_osc_cached_detect_t *detect;
+
+    enter();
+    detect = c->detect;
+    c->traps += (NULL == detect) ? 0 : ompi_osc_cached_detect_traps(detect);
+    c->detect = NULL;
+    leave(c);
+    /* whose thread may want the lock once more */
+    ompi_osc_cached_detect_close(detect);
+}
+
 /* --- Memory in two windows */
 
 void ompi_osc_cached_coherence_exposed(const void *base, size_t size)
@@ -482,6 +548,7 @@ void ompi_osc_cached_coherence_exposed(const void *base, size_t size)
             osc_cached_directory_close(&c->directory, &c->post);
             leave(c);
             await(c, has_no_copies, 0);
+            end_detection(c);
         }
     }
     opal_mutex_unlock(&listing);
@@ -558,9 +625,11 @@ bool ompi_osc_cached_coherence_vote(opal_info_t *info, bool on_file,
     wish_t wish = wish_of(info, on_file);
 
     votes[OSC_CACHED_VOTE_COHERENT] =
-        (OSC_CACHED_MODE_COHERENT == wish.mode || OSC_CACHED_MODE_TRANSPARENT == wish.mode)
-        && OSC_CACHED_STORES_DETECT != wish.stores
+        (OSC_CACHED_MODE_COHERENT == wish.mode
+         || (OSC_CACHED_MODE_TRANSPARENT == wish.mode && OSC_CACHED_STORES_DETECT != wish.stores))
         && OSC_CACHED_HELPER_OFF != ompi_osc_cached_params.helper;
+    votes[OSC_CACHED_VOTE_EXECUTES] =
+        0 == votes[OSC_CACHED_VOTE_COHERENT] || OSC_CACHED_STORES_DETECT != wish.stores;
     votes[OSC_CACHED_VOTE_BLOCK] = wish.block;
     return votes[OSC_CACHED_VOTE_COHERENT];
 }
@@ -588,6 +657,9 @@ void ompi_osc_cached_coherence_destroy(struct ompi_osc_cached_coherence_t *c)
         }
     }
     opal_mutex_unlock(&listing);
+    if (NULL != c->detect) {
+        end_detection(c);
+    }
     if (NULL != c->copies.config.alloc) {
         osc_cached_copies_fini(&c->copies);
     }
@@ -601,7 +673,7 @@ void ompi_osc_cached_coherence_destroy(struct ompi_osc_cached_coherence_t *c)
 }
 
 static coherence_t *create(const ompi_osc_cached_window_t *window, const void *base, size_t size,
-                           uint64_t block, ompi_communicator_t *comm)
+                           uint64_t block, bool protects, ompi_communicator_t *comm)
 {
     uint32_t ranks = (uint32_t) ompi_comm_size(comm);
     coherence_t *c = calloc(1, sizeof(*c));
@@ -609,6 +681,7 @@ static coherence_t *create(const ompi_osc_cached_window_t *window, const void *b
                                                .rank = (uint32_t) ompi_comm_rank(comm),
                                                .max_lines = MAX_LINES,
                                                .recall = DIRECTS_TO_RECALL,
+                                               .protect = protects,
                                                .alloc = &osc_cached_alloc_default};
     osc_cached_copies_config_t copies = {.ranks = ranks,
                                          .rank = directory.rank,
@@ -645,15 +718,20 @@ static coherence_t *create(const ompi_osc_cached_window_t *window, const void *b
 }
 
 /* Say once why a window is not coherent although somebody insists on it. */
-static void explain(const ompi_osc_cached_window_t *window, const wish_t *wish,
+static void explain(const ompi_osc_cached_window_t *window, ompi_osc_cached_stores_reason_t reason,
                     const int64_t votes[OSC_CACHED_VOTES])
 {
-    const char *why = "There is not enough memory for it.";
+    const char *why = "Not all processes of the window can have it, or there is not enough memory.";
+    char text[512];
 
-    if (OSC_CACHED_STORES_DETECT == wish->stores) {
-        why = "Stores of a process to its own window cannot be detected here.\n"
-              "Where the program is correct in MPI's separate memory model, or nobody\n"
-              "stores, say so: osc_cached_stores sync, or none.";
+    if (OSC_CACHED_STORES_NOTICED != reason) {
+        snprintf(text, sizeof(text),
+                 "Stores of a process to its own window cannot be detected here:\n"
+                 "%s.\n"
+                 "Where the program is correct in MPI's separate memory model, or nobody\n"
+                 "stores, say so: osc_cached_stores sync, or none.",
+                 ompi_osc_cached_stores_text(reason));
+        why = text;
     } else if (OSC_CACHED_HELPER_OFF == ompi_osc_cached_params.helper) {
         why = "It needs the helper (osc_cached_helper), which is off.";
     } else if (!votes[OSC_CACHED_VOTE_COHERENT]) {
@@ -673,12 +751,21 @@ void ompi_osc_cached_coherence_attach(ompi_osc_cached_window_t *window, opal_inf
                                       const int64_t votes[OSC_CACHED_VOTES])
 {
     wish_t wish = wish_of(info, false);
+    bool detects = OSC_CACHED_STORES_DETECT == wish.stores;
+    ompi_osc_cached_stores_reason_t reason = OSC_CACHED_STORES_NOTICED;
     coherence_t *c = NULL;
     int good = 0;
 
     if (votes[OSC_CACHED_VOTE_COHERENT]) {
         if (NULL != window && window->cacheable && NULL != window->helper) {
-            c = create(window, base, size, (uint64_t) votes[OSC_CACHED_VOTE_BLOCK], comm);
+            c = create(window, base, size, (uint64_t) votes[OSC_CACHED_VOTE_BLOCK], detects, comm);
+        }
+        if (NULL != c && detects && !shared) {
+            reason = begin_detection(c, window);
+            if (OSC_CACHED_STORES_NOTICED != reason) {
+                ompi_osc_cached_coherence_destroy(c);
+                c = NULL;
+            }
         }
         if (NULL != c) {
             ompi_osc_cached_helper_listen_to_strays(hear_stray);
@@ -717,14 +804,22 @@ void ompi_osc_cached_coherence_attach(ompi_osc_cached_window_t *window, opal_inf
         all = c;
         opal_mutex_unlock(&listing);
     } else if (OSC_CACHED_MODE_COHERENT == wish.mode) {
-        explain(window, &wish, votes);
+        explain(window, reason, votes);
     }
     window->mode = ompi_osc_cached_mode_in_force(window, window->mode);
 }
 
 void ompi_osc_cached_coherence_drain(struct ompi_osc_cached_coherence_t *coherence)
 {
-    if (NULL != coherence) {
-        await(coherence, is_answered, 0);
+    if (NULL == coherence) {
+        return;
+    }
+    await(coherence, is_answered, 0);
+    if (NULL != coherence->detect) { /* the memory goes: nobody's copies may depend on it */
+        enter();
+        osc_cached_directory_close(&coherence->directory, &coherence->post);
+        leave(coherence);
+        await(coherence, has_no_copies, 0);
+        end_detection(coherence);
     }
 }

@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -159,12 +160,20 @@ uint64_t ompi_osc_cached_detect_traps(const ompi_osc_cached_detect_t *detect)
 /* What it needs of the system. */
 static bool start(ompi_osc_cached_detect_t *detect)
 {
+    sigset_t all, before;
+    int error;
+
     if (0 != pipe(detect->wake)) {
         return false;
     }
     (void) fcntl(detect->wake[0], F_SETFD, FD_CLOEXEC);
     (void) fcntl(detect->wake[1], F_SETFD, FD_CLOEXEC);
-    if (0 != pthread_create(&detect->thread, NULL, wait_for_stores, detect)) {
+    /* a handler of the program may store to the window */
+    (void) sigfillset(&all);
+    (void) pthread_sigmask(SIG_SETMASK, &all, &before);
+    error = pthread_create(&detect->thread, NULL, wait_for_stores, detect);
+    (void) pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (0 != error) {
         (void) close(detect->wake[0]);
         (void) close(detect->wake[1]);
         return false;

@@ -96,6 +96,9 @@ void ompi_osc_cached_helper_leave(void);
  * later: somebody may wait for it. */
 void ompi_osc_cached_helper_note(uint64_t name, osc_cached_request_t note);
 
+/** Has the node a network that reaches into memory by itself? */
+bool ompi_osc_cached_helper_has_rdma(void);
+
 /** Stop the thread of this process, if there is one. */
 void ompi_osc_cached_helper_finalize(void);
 

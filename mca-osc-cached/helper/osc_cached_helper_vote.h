@@ -47,9 +47,6 @@ void ompi_osc_cached_helper_forget_neighbours(void);
 bool ompi_osc_cached_helper_reaches_others(ompi_communicator_t *comm,
                                            const ompi_osc_cached_node_t *node);
 
-/** Has the node a network that reaches into memory by itself? */
-bool ompi_osc_cached_helper_has_rdma(void);
-
 END_C_DECLS
 
 #endif /* OSC_CACHED_HELPER_VOTE_H */

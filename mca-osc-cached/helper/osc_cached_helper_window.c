@@ -92,8 +92,9 @@ static int helper_free(ompi_win_t *win)
 
 /* --- Creation */
 
-/* Put our functions into the module, where it has its own. */
-static void install(ompi_osc_cached_helper_t *helper)
+/* Put our functions into the module, where it has its own; who only listens has none but the end.
+ */
+static void install(ompi_osc_cached_helper_t *helper, bool executes)
 {
     typedef int (*slot_t)(void);
     enum { SLOTS = sizeof(ompi_osc_base_module_t) / sizeof(slot_t) };
@@ -103,7 +104,7 @@ static void install(ompi_osc_cached_helper_t *helper)
     memcpy(mine, &ompi_osc_cached_helper_epochs, sizeof(mine));
     memcpy(more, &ompi_osc_cached_helper_operations, sizeof(more));
     memcpy(theirs, &helper->inner, sizeof(theirs));
-    for (int i = 0; i < SLOTS; ++i) {
+    for (int i = 0; i < SLOTS && executes; ++i) {
         slot_t ours = (NULL != mine[i]) ? mine[i] : more[i];
 
         if (NULL != ours && NULL != theirs[i]) {
@@ -173,7 +174,7 @@ bool ompi_osc_cached_helper_attach(ompi_osc_cached_window_t *window, ompi_osc_ca
     helper->next = helpers;
     helpers = helper;
     opal_mutex_unlock(&lock);
-    install(helper);
+    install(helper, 0 != votes[OSC_CACHED_VOTE_EXECUTES] || alone);
     window->helper = helper;
     window->served = &helper->served;
     if (NULL != helper->reader) {

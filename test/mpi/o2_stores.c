@@ -1,0 +1,202 @@
+/* O2: with osc_cached_stores=detect, which is the default, what a process stores to its own window
+ * is seen by whoever hears of it by a message, without any call of RMA at the owner: stores,
+ * memcpy, read(2), MPI_Recv into the window, stores of another thread. Whoever polls sees it, too.
+ * Others have copies before, and get copies afterwards. (verify, which looks at the memory after
+ * the hit, is told, and does not poll.)
+ *
+ * test: for=osc-cached needs=cache cache="mode=coherent" ranks=2,3 transport=shm,tcp
+ * test: for=osc-cached needs=cache cache="mode=coherent verify=2" args="told" ranks=3
+ * test: for=osc-cached needs=cache cache="mode=coherent" args="allocate" ranks=3
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _GNU_SOURCE
+#include "coherent.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { WORDS = 1 << 17, WAYS = 8, ROUNDS = 3, LARGE = 8192 };
+
+/* Of each way: its place is in a block of its own, away from the ends of the window. */
+static size_t place(int way)
+{
+    return (size_t) (way + 1) * (WORDS / (WAYS + 2));
+}
+
+static void *store(void *argument)
+{
+    long **what = argument;
+
+    *(volatile long *) what[0] = *what[1];
+    return NULL;
+}
+
+/* Rank 0: base[place] becomes value, in one way. */
+static void change(int way, long value, long *base, MPI_Win win)
+{
+    static long words[LARGE];
+    long *at = base + place(way), *what[2] = {at, &value};
+    pthread_t thread;
+    int ends[2];
+
+    switch (way) {
+    case 0: /* polled, not told */
+    case 1:
+        *(volatile long *) at = value;
+        break;
+    case 2:
+        words[0] = value;
+        memcpy(at, words, sizeof(words)); /* many pages */
+        break;
+    case 3:
+        CHECK(0 == pipe(ends), "no pipe");
+        CHECK(sizeof(value) == write(ends[1], &value, sizeof(value)), "cannot be written");
+        CHECK(sizeof(value) == read(ends[0], at, sizeof(value)), "read(2) into the window fails");
+        close(ends[0]);
+        close(ends[1]);
+        break;
+    case 4:
+        words[0] = value;
+        OK(MPI_Sendrecv(words, LARGE, MPI_LONG, 0, 1, at, LARGE, MPI_LONG, 0, 1, MPI_COMM_SELF,
+                        MPI_STATUS_IGNORE));
+        break;
+    case 5:
+        CHECK(0 == pthread_create(&thread, NULL, store, what), "no thread");
+        CHECK(0 == pthread_join(thread, NULL), "no end of it");
+        break;
+    case 6: /* by a put to itself */
+        OK(MPI_Put(&value, 1, MPI_LONG, 0, (MPI_Aint) place(way), 1, MPI_LONG, win));
+        OK(MPI_Win_flush(0, win));
+        break;
+    default: /* a neighbour */
+        at[1] = -value;
+        at[0] = value;
+        break;
+    }
+    atomic_thread_fence(memory_order_seq_cst);
+}
+
+/* The others read until it is a hit. An owner that others keep from its processor, so that its
+ * stores wait for long, shares nothing for a while. */
+static void warm(MPI_Win win, struct counters *c, MPI_Aint disp, long wanted)
+{
+    unsigned long hits = counter(c, "hits");
+    double since = MPI_Wtime();
+
+    while (0 != test_rank && counter(c, "hits") == hits && MPI_Wtime() - since < 0.5) {
+        long got = coherent_get(win, 0, disp);
+
+        CHECK(wanted == got, "before: %ld, wanted %ld", got, wanted);
+    }
+}
+
+static void one_round(int way, long value, long *base, struct counters *c, MPI_Win win)
+{
+    MPI_Aint disp = (MPI_Aint) place(way);
+    long got;
+
+    warm(win, c, disp, value - 1);
+    test_barrier();
+    if (0 == test_rank) {
+        change(way, value, base, win);
+        for (int i = 1; i < test_size && 0 != way; ++i) {
+            coherent_tell(i);
+        }
+    } else if (0 == way) {
+        double since = MPI_Wtime();
+
+        do {
+            got = coherent_get(win, 0, disp);
+            CHECK(value == got || value - 1 == got, "polling: %ld, wanted %ld", got, value);
+        } while (value != got && MPI_Wtime() - since < 30);
+        CHECK(value == got, "polling: never seen");
+    } else {
+        coherent_hear(0);
+        got = coherent_get(win, 0, disp);
+        CHECK(value == got, "way %d: %ld, wanted %ld", way, got, value);
+    }
+    test_barrier();
+}
+
+/* Puts and atomics of others, to pages that are protected. */
+static void others_write(struct counters *c, MPI_Win win)
+{
+    MPI_Aint disp = WORDS / 2 + 700;
+    long one = 1, word;
+
+    for (long i = 0; i < 6; ++i) {
+        warm(win, c, disp, i);
+        test_barrier();
+        if (1 == test_rank) {
+            word = i + 1;
+            if (0 == i % 3) {
+                OK(MPI_Put(&word, 1, MPI_LONG, 0, disp, 1, MPI_LONG, win));
+            } else if (1 == i % 3) {
+                OK(MPI_Accumulate(&one, 1, MPI_LONG, 0, disp, 1, MPI_LONG, MPI_SUM, win));
+            } else {
+                OK(MPI_Fetch_and_op(&one, &word, MPI_LONG, 0, disp, MPI_SUM, win));
+            }
+            OK(MPI_Win_flush(0, win));
+        }
+        test_barrier();
+        if (0 != test_rank) {
+            word = coherent_get(win, 0, disp);
+            CHECK(i + 1 == word, "written by another: %ld, wanted %ld", word, i + 1);
+        }
+        test_barrier();
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct counters c;
+    MPI_Win win;
+    long *base, value = 0;
+    int allocates, told, flag = 0;
+    char mode[32] = "";
+    MPI_Info info;
+
+    test_init(&argc, &argv);
+    allocates = argc > 1 && 0 == strcmp("allocate", argv[1]);
+    told = argc > 1 && 0 == strcmp("told", argv[1]);
+    if (allocates) {
+        OK(MPI_Win_allocate(WORDS * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD,
+                            &base, &win));
+        memset(base, 0, WORDS * sizeof(long));
+    } else {
+        base = mmap(NULL, WORDS * sizeof(long), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                    -1, 0);
+        OK(MPI_Win_create(base, WORDS * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD,
+                          &win));
+    }
+    OK(MPI_Win_get_info(win, &info));
+    OK(MPI_Info_get(info, "ompi_osc_cached_mode", sizeof(mode) - 1, mode, &flag));
+    OK(MPI_Info_free(&info));
+    if (0 != strcmp("coherent", mode)) {
+        test_skip("stores cannot be detected here");
+    }
+    counters_open(&c, &win);
+    test_barrier();
+    OK(MPI_Win_lock_all(0, win));
+    for (int round = 0; round < ROUNDS; ++round) {
+        ++value;
+        for (int way = told; way < WAYS; ++way) {
+            one_round(way, value, base, &c, win);
+        }
+    }
+    others_write(&c, win);
+    OK(MPI_Win_unlock_all(win));
+    CHECK(0 < coherent_sum(&c, "coherence_traps"), "no store has waited");
+    CHECK(0 < coherent_sum(&c, "hits"), "never a hit");
+    CHECK(0 == coherent_sum(&c, "mismatches"), "hits were wrong");
+    OK(MPI_Win_free(&win));
+    if (!allocates) {
+        memset(base, 1, WORDS * sizeof(long)); /* nobody waits any more */
+        munmap(base, WORDS * sizeof(long));
+    }
+    return test_done();
+}
