@@ -152,6 +152,48 @@ static void add_help_folder(void)
     }
 }
 
+/* Whether a file is this component for the same release. */
+static bool is_for_this_release(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    size_t found = 0;
+    int letter;
+
+    if (NULL == file) {
+        return false;
+    }
+    /* with its end; "osc/" is nowhere else in it, so there is no need to go back */
+    while (found <= strlen(built_for) && EOF != (letter = fgetc(file))) {
+        found = (letter == built_for[found]) ? found + 1 : (letter == built_for[0]);
+    }
+    (void) fclose(file);
+    return strlen(built_for) < found;
+}
+
+/* Open MPI looks into its own folder before the user's: say so when both have this component, and
+ * nobody has named folders. */
+static void tell_of_hidden_copy(void)
+{
+    int index = mca_base_var_find("opal", "mca", "base", "component_path");
+    mca_base_var_source_t source = MCA_BASE_VAR_SOURCE_MAX;
+    const char *home = getenv("HOME");
+    char copy[PATH_MAX], used[PATH_MAX], others[PATH_MAX];
+    char **value;
+    Dl_info info;
+
+    if (0 > index || OPAL_SUCCESS != mca_base_var_get_value(index, &value, &source, NULL)
+        || MCA_BASE_VAR_SOURCE_DEFAULT != source || NULL == home
+        || 0 == dladdr(&mca_osc_cached_component, &info) || NULL == info.dli_fname) {
+        return;
+    }
+    snprintf(copy, sizeof(copy), "%s/.openmpi/components/mca_osc_cached.so", home);
+    if (NULL != realpath(copy, others) && NULL != realpath(info.dli_fname, used)
+        && 0 != strcmp(used, others) && is_for_this_release(others)) {
+        opal_show_help("help-mpi-osc-cached.txt", "hidden-copy", true, used, others,
+                       opal_process_info.nodename);
+    }
+}
+
 static int component_register(void)
 {
     const mca_base_component_t *component = &mca_osc_cached_component.osc_version;
@@ -162,6 +204,9 @@ static int component_register(void)
     if (steps_aside) {
         /* asked for: a missing component would end the job, so it goes in component_init */
         return is_asked_for() ? OMPI_SUCCESS : OMPI_ERR_NOT_AVAILABLE;
+    }
+    if (is_asked_for()) {
+        tell_of_hidden_copy();
     }
     ret = ompi_osc_cached_params_register(component, is_asked_for());
     if (OMPI_SUCCESS == ret) {
