@@ -151,6 +151,26 @@ static void others_write(struct counters *c, MPI_Win win)
     }
 }
 
+/* O3: in another window, too, the memory is not shared any more, and no store waits. */
+static void second_window(long *base, struct counters *c, MPI_Win win)
+{
+    MPI_Aint disp = WORDS / 2 + 700;
+    unsigned long traps;
+    MPI_Win other;
+
+    warm(win, c, disp, 6);
+    OK(MPI_Win_create(base, WORDS * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD,
+                      &other));
+    traps = coherent_sum(c, "coherence_traps");
+    if (0 == test_rank) {
+        memset(base, 0, WORDS * sizeof(long));
+    }
+    CHECK(traps == coherent_sum(c, "coherence_traps"), "a store has waited");
+    CHECK(0 == coherent_get(win, 0, disp), "a copy has stayed");
+    test_barrier();
+    OK(MPI_Win_free(&other));
+}
+
 int main(int argc, char **argv)
 {
     struct counters c;
@@ -189,6 +209,9 @@ int main(int argc, char **argv)
         }
     }
     others_write(&c, win);
+    if (!allocates) {
+        second_window(base, &c, win);
+    }
     OK(MPI_Win_unlock_all(win));
     CHECK(0 < coherent_sum(&c, "coherence_traps"), "no store has waited");
     CHECK(0 < coherent_sum(&c, "hits"), "never a hit");
