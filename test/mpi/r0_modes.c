@@ -2,7 +2,7 @@
  * passive epochs, too; by default nothing changes. Keys and their values, good and bad ones.
  *
  * test: for=osc-cached needs=cache cache="" ranks=2 transport=shm,tcp
- * test: for=osc-cached needs=cache cache="" args="insist" expect="text:Mode coherent was asked for" ranks=2 transport=tcp
+ * test: for=osc-cached needs=cache cache="helper=off" args="insist" expect="text:Mode coherent was asked for" ranks=2 transport=tcp
  * test: for=osc-cached needs=cache cache="stores=sync" args="all" ranks=2 transport=tcp
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
