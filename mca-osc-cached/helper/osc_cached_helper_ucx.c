@@ -275,34 +275,40 @@ static void on_reply_sent(void *request, ucs_status_t status, void *arg)
     free(message);
 }
 
-osc_cached_sending_t osc_cached_ucx_reply(osc_cached_ucx_t *ucx, uint64_t origin,
-                                          const osc_cached_reply_t *reply, const void *data,
-                                          void *cookie)
+/* Send a message whose header is encoded, and free it when it is sent or lost. */
+static osc_cached_sending_t send_message(message_t *message, ucp_ep_h ep, unsigned id,
+                                         size_t header_bytes, const void *data, size_t length)
 {
-    ucp_ep_h ep = osc_cached_map_get(&ucx->origins, origin, 0);
-    message_t *message = malloc(sizeof(*message));
     ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS
                                                  | UCP_OP_ATTR_FIELD_CALLBACK
                                                  | UCP_OP_ATTR_FIELD_USER_DATA,
                                  .flags = UCP_AM_SEND_FLAG_EAGER,
                                  .cb.send = on_reply_sent,
                                  .user_data = message};
-    ucs_status_ptr_t sending;
+    ucs_status_ptr_t sending =
+        ucp.am_send_nbx(ep, id, message->header, header_bytes, data, length, &param);
 
-    if (NULL == ep || NULL == message) {
-        free(message);
-        return OSC_CACHED_LOST;
-    }
-    message->ucx = ucx;
-    message->cookie = cookie;
-    osc_cached_reply_encode(reply, message->header);
-    sending = ucp.am_send_nbx(ep, REPLY_ID, message->header, OSC_CACHED_REPLY_BYTES, data,
-                              reply->length, &param);
     if (!UCS_PTR_IS_PTR(sending)) {
         free(message);
         return UCS_PTR_IS_ERR(sending) ? OSC_CACHED_LOST : OSC_CACHED_SENT;
     }
     return OSC_CACHED_SENDING;
+}
+
+osc_cached_sending_t osc_cached_ucx_reply(osc_cached_ucx_t *ucx, uint64_t origin,
+                                          const osc_cached_reply_t *reply, const void *data,
+                                          void *cookie)
+{
+    ucp_ep_h ep = osc_cached_map_get(&ucx->origins, origin, 0);
+    message_t *message = NULL == ep ? NULL : malloc(sizeof(*message));
+
+    if (NULL == message) {
+        return OSC_CACHED_LOST;
+    }
+    message->ucx = ucx;
+    message->cookie = cookie;
+    osc_cached_reply_encode(reply, message->header);
+    return send_message(message, ep, REPLY_ID, OSC_CACHED_REPLY_BYTES, data, reply->length);
 }
 
 void osc_cached_ucx_lock(osc_cached_ucx_t *ucx)
@@ -405,29 +411,15 @@ osc_cached_sending_t osc_cached_ucx_note(osc_cached_ucx_t *ucx, uint64_t name, c
                                          const osc_cached_request_t *note)
 {
     ucp_ep_h ep = endpoint_to(ucx, name, address);
-    message_t *message = malloc(sizeof(*message));
-    ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS
-                                                 | UCP_OP_ATTR_FIELD_CALLBACK
-                                                 | UCP_OP_ATTR_FIELD_USER_DATA,
-                                 .flags = UCP_AM_SEND_FLAG_EAGER,
-                                 .cb.send = on_reply_sent,
-                                 .user_data = message};
-    ucs_status_ptr_t sending;
+    message_t *message = NULL == ep ? NULL : malloc(sizeof(*message));
 
-    if (NULL == ep || NULL == message) {
-        free(message);
+    if (NULL == message) {
         return OSC_CACHED_LOST;
     }
     message->ucx = ucx;
     message->cookie = NULL;
     osc_cached_request_encode(note, message->header);
-    sending =
-        ucp.am_send_nbx(ep, NOTE_ID, message->header, OSC_CACHED_REQUEST_BYTES, NULL, 0, &param);
-    if (!UCS_PTR_IS_PTR(sending)) {
-        free(message);
-        return UCS_PTR_IS_ERR(sending) ? OSC_CACHED_LOST : OSC_CACHED_SENT;
-    }
-    return OSC_CACHED_SENDING;
+    return send_message(message, ep, NOTE_ID, OSC_CACHED_REQUEST_BYTES, NULL, 0);
 }
 
 /* --- The origin's side */

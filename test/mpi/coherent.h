@@ -13,6 +13,17 @@
 /* More reads of a block than a process needs to become a sharer of it, with notes on their way. */
 enum { COHERENT_READS = 100000 };
 
+/* A window of `words` longs that are 0, in memory that others cannot map, and its counters. */
+__attribute__((unused)) static void coherent_window(MPI_Win *win, int words, long **base,
+                                                    struct counters *c)
+{
+    OK(MPI_Alloc_mem(words * sizeof(long), MPI_INFO_NULL, base));
+    memset(*base, 0, words * sizeof(long));
+    *win = test_win_make(*base, words * sizeof(long), sizeof(long), base);
+    counters_open(c, win);
+    test_barrier();
+}
+
 __attribute__((unused)) static long coherent_get(MPI_Win win, int target, MPI_Aint disp)
 {
     long got = -1;

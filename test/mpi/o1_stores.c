@@ -144,11 +144,7 @@ int main(int argc, char **argv)
     OK(MPI_Comm_group(MPI_COMM_WORLD, &world));
     OK(MPI_Group_incl(world, 1, &first, &owner));
     OK(MPI_Group_excl(world, 1, &first, &others));
-    OK(MPI_Alloc_mem(WORDS * sizeof(long), MPI_INFO_NULL, &base));
-    memset(base, 0, WORDS * sizeof(long));
-    win = test_win_make(base, WORDS * sizeof(long), sizeof(long), &base);
-    counters_open(&c, &win);
-    test_barrier();
+    coherent_window(&win, WORDS, &base, &c);
     for (int round = 0; round < 2 && !none; ++round) {
         for (int way = 0; way < WAYS; ++way) {
             ++value;

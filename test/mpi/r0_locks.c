@@ -19,11 +19,7 @@ int main(int argc, char **argv)
     unsigned long hits;
 
     test_init(&argc, &argv);
-    OK(MPI_Alloc_mem(WORDS * sizeof(long), MPI_INFO_NULL, &base));
-    memset(base, 0, WORDS * sizeof(long));
-    win = test_win_make(base, WORDS * sizeof(long), sizeof(long), &base);
-    counters_open(&c, &win);
-    test_barrier();
+    coherent_window(&win, WORDS, &base, &c);
     if (test_size - 1 == test_rank) { /* a copy of before */
         OK(MPI_Win_lock_all(0, win));
         CHECK(coherent_warm(win, &c, 0, 0, 0), "never a hit");

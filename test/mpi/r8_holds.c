@@ -19,11 +19,7 @@ int main(int argc, char **argv)
     unsigned long hits;
 
     test_init(&argc, &argv);
-    OK(MPI_Alloc_mem(WORDS * sizeof(long), MPI_INFO_NULL, &base));
-    memset(base, 0, WORDS * sizeof(long));
-    win = test_win_make(base, WORDS * sizeof(long), sizeof(long), &base);
-    counters_open(&c, &win);
-    test_barrier();
+    coherent_window(&win, WORDS, &base, &c);
     OK(MPI_Win_lock_all(0, win));
     if (1 == test_rank) {
         for (int i = 0; i < 200; ++i) {

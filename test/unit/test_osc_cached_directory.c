@@ -10,40 +10,14 @@
 #include <cmocka.h>
 
 #include "osc_cached_directory.h"
+#include "osc_cached_test_messages.h"
 
 #define OWNER 0
 #define RANKS 12
 
-static osc_cached_message_t sent[64];
-static unsigned num_sent, num_seen;
-
-static void keep(void *context, const osc_cached_message_t *message)
-{
-    (void) context;
-    assert_true(num_sent < sizeof(sent) / sizeof(sent[0]));
-    assert_int_equal(message->owner, OWNER);
-    sent[num_sent++] = *message;
-}
-
-static const osc_cached_post_t post = {keep, NULL};
+static int owner = OWNER;
+static const osc_cached_post_t post = {keep, &owner};
 static osc_cached_directory_t directory;
-static int allocations; /* that succeed; negative: all do */
-
-static void *counted_alloc(void *context, size_t alignment, size_t bytes)
-{
-    if (0 == allocations) {
-        return NULL;
-    }
-    --allocations;
-    return osc_cached_alloc_default.alloc(context, alignment, bytes);
-}
-
-static void plain_free(void *context, void *memory, size_t bytes)
-{
-    osc_cached_alloc_default.free(context, memory, bytes);
-}
-
-static const osc_cached_alloc_t alloc = {counted_alloc, plain_free, NULL};
 
 static void begin(osc_cached_directory_config_t config)
 {
