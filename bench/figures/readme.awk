@@ -1,10 +1,16 @@
 # Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# README's table of results in Markdown.
+# The table of applications in Markdown: all rows for the report, or those of the README.
 #
-#   awk -F'\t' -f statistics.awk -f readme.awk readme.tsv NAME.tsv...
+#   awk -F'\t' [-v short=1] -f statistics.awk -f readme.awk readme.tsv NAME.tsv...
 
+BEGIN {
+    places["tcp"] = "one machine, loopback TCP"
+    places["shm"] = "one machine, shared memory"
+    places["emulated-aries"] = "one machine, emulated Aries network"
+    places["emulated-hdr"] = "one machine, emulated InfiniBand HDR"
+}
 FNR == NR {
     if ($0 !~ /^#/) row[++rows] = $0
     next
@@ -18,11 +24,12 @@ FNR == 1 { next }
     if (!(($1, $2) in seen)) { seen[$1, $2]; network[$1, ++networks[$1]] = $2 }
 }
 END {
-    print "| program | network | baseline | | ours | times as fast | hits |"
-    print "| --- | --- | --- | --- | --- | --- | --- |"
+    print "| program | without | with | speed-up | hits | measured on |"
+    print "| --- | --- | --- | --- | --- | --- |"
     for (r = 1; r <= rows; ++r) {
         split(row[r], want, "\t")
         for (n = 1; n <= networks[want[2]]; ++n) {
+            if (short && network[want[2], n] != want[7]) continue
             at = want[2] "\t" network[want[2], n] "\t" want[3] "\t"
             base = at want[5] "\t" want[4]
             if (!(base in value)) base = want[2] "\t" network[want[2], n] "\t-\t" want[5] "\t" want[4]
@@ -30,10 +37,9 @@ END {
             hits = at want[6] "\thits"
             if (!(base in value) || !(ratio in value)) continue
             place = network[want[2], n]
-            sub(/^emulated-aries/, "Aries, emulated", place)
-            sub(/^emulated-hdr/, "HDR, emulated", place)
-            printf "| %s | %s | %s | %s | %s | **%s**%s | %s |\n", want[1], place, want[5], text[base],
-                text[at want[6] "\t" want[4]], brief(value[ratio]), interval[ratio], (hits in value ? text[hits] : "")
+            if (place in places) place = places[place]
+            printf "| %s | %s, %s | %s, %s | **%s**%s | %s | %s |\n", want[1], want[5], text[base], want[6],
+                text[at want[6] "\t" want[4]], brief(value[ratio]), interval[ratio], (hits in value ? text[hits] : ""), place
         }
     }
 }
