@@ -59,6 +59,7 @@ enum {
 struct options {
     uint64_t seed;
     long ops;      /* over all ranks */
+    int seconds;   /* instead of ops; 0: ops */
     int per_round; /* operations of an actor, about */
     int threads, windows;
     int mode;

@@ -45,6 +45,7 @@ static void usage(void)
     puts("rma_fuzz: random RMA programs without a race, checked byte for byte\n"
          "  --seed=N           the program; 0: from the clock\n"
          "  --ops=N            operations over all ranks (20000)\n"
+         "  --seconds=N        instead: as long as this\n"
          "  --per-round=N      operations of a thread between two synchronisations of all (60)\n"
          "  --mode=NAME        transparent, always, user, off, or mixed: another one now and then\n"
          "  --scope-flush      obey the rule of osc_cached_passive_scope=flush\n"
@@ -84,26 +85,14 @@ static void parse(int argc, char **argv)
 {
     static const char *const memories[] = {"both", "create", "allocate"};
     static const char *const breaks[] = {"nothing", "model", "foreign"};
-    static const struct option known[] = {{"seed", 1, NULL, 's'},
-                                          {"ops", 1, NULL, 'o'},
-                                          {"per-round", 1, NULL, 'p'},
-                                          {"mode", 1, NULL, 'm'},
-                                          {"scope-flush", 0, NULL, 'f'},
-                                          {"threads", 1, NULL, 't'},
-                                          {"windows", 1, NULL, 'w'},
-                                          {"memory", 1, NULL, 'y'},
-                                          {"sync", 1, NULL, 'k'},
-                                          {"window-bytes", 1, NULL, 'b'},
-                                          {"get-bytes", 1, NULL, 'g'},
-                                          {"info", 1, NULL, 'i'},
-                                          {"changes", 0, NULL, 'c'},
-                                          {"flush-each", 0, NULL, 'e'},
-                                          {"without", 1, NULL, 'u'},
-                                          {"break", 1, NULL, 'x'},
-                                          {"strided", 0, NULL, 'd'},
-                                          {"files", 1, NULL, 'l'},
-                                          {"help", 0, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option known[] = {
+        {"seed", 1, NULL, 's'},      {"ops", 1, NULL, 'o'},          {"seconds", 1, NULL, 'n'},
+        {"per-round", 1, NULL, 'p'}, {"mode", 1, NULL, 'm'},         {"scope-flush", 0, NULL, 'f'},
+        {"threads", 1, NULL, 't'},   {"windows", 1, NULL, 'w'},      {"memory", 1, NULL, 'y'},
+        {"sync", 1, NULL, 'k'},      {"window-bytes", 1, NULL, 'b'}, {"get-bytes", 1, NULL, 'g'},
+        {"info", 1, NULL, 'i'},      {"changes", 0, NULL, 'c'},      {"flush-each", 0, NULL, 'e'},
+        {"without", 1, NULL, 'u'},   {"break", 1, NULL, 'x'},        {"strided", 0, NULL, 'd'},
+        {"files", 1, NULL, 'l'},     {"help", 0, NULL, 'h'},         {NULL, 0, NULL, 0}};
     int c;
 
     while ((c = getopt_long(argc, argv, "", known, NULL)) >= 0) {
@@ -113,6 +102,9 @@ static void parse(int argc, char **argv)
             break;
         case 'o':
             options.ops = atol(optarg);
+            break;
+        case 'n':
+            options.seconds = atoi(optarg);
             break;
         case 'p':
             options.per_round = atoi(optarg);
@@ -500,6 +492,25 @@ static void one_round(int round)
     }
 }
 
+/* One more round?  Rank 0's clock is asked now and then only: its word orders the ranks. */
+static bool goes_on(int round)
+{
+    static double end;
+    int more = 1;
+
+    if (0 == options.seconds) {
+        return round <= options.ops / ((long) options.per_round * fuzz_size * options.threads);
+    }
+    if (0 == round) {
+        end = MPI_Wtime() + options.seconds;
+    }
+    if (0 == round % 16) {
+        more = MPI_Wtime() < end;
+        OK(MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    }
+    return more;
+}
+
 static int finish(int rounds)
 {
     const char *names[16];
@@ -567,9 +578,8 @@ int main(int argc, char **argv)
             pthread_create(&thread[i], NULL, thread_main, actors[i]);
         }
     }
-    rounds = 1 + (int) (options.ops / ((long) options.per_round * fuzz_size * options.threads));
-    for (int round = 0; round < rounds; ++round) {
-        one_round(round);
+    for (rounds = 0; goes_on(rounds); ++rounds) {
+        one_round(rounds);
     }
     for (int i = 0; i < options.windows; ++i) {
         struct window *w = &windows[i];

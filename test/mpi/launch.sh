@@ -12,6 +12,7 @@
 #     WHAT: osc:cached wraps $MPI_INNER (default ucx); osc:inner is the same component alone
 #     TRANSPORT: shm, tcp, or an emulated network over shared memory (bench/net): aries, hdr;
 #     fails where that cannot be built, and SWITCHES is then of no use
+#     LOCALITY_PML in the environment: the PML where WHAT names none (default ob1)
 #     on nodes (mpi_on_nodes) there is one transport, nodes: shared memory inside a node, TCP between them
 #   mpi_nodes_have_helpers                    do windows of osc:cached have helpers here, by default?
 #   mpi_helper_requests DIR                   after a run with osc_cached_helper_stats: prints how many requests helpers got, and
@@ -286,7 +287,7 @@ mpi_node_switches() {
 
 # WHAT: osc:NAME, osc:inner, pml:NAME, or both joined by "+"; "none": only what the machine needs.
 mpi_switches() {
-    local what=$1 transport=$2 ranks=$3 threads=${4:-1} part pml=ob1 btl
+    local what=$1 transport=$2 ranks=$3 threads=${4:-1} part pml=${LOCALITY_PML:-ob1} btl
     SWITCHES=(-np "$ranks" --bind-to none)
     SWITCH_ENV=()
     # Always: a core with two hardware threads is two processors to nproc and one slot to Open MPI.
