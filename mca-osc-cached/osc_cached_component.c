@@ -387,11 +387,11 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
         }
     }
     if (MPI_WIN_FLAVOR_CREATE == flavor && 0 < size) {
-        shared = ompi_osc_cached_is_exposed(*base, size);
+        ompi_osc_cached_expose(win, *base, size);
+        shared = ompi_osc_cached_is_exposed_twice(win, *base, size);
         if (shared) {
             ompi_osc_cached_coherence_exposed(*base, size);
         }
-        ompi_osc_cached_expose(win, *base, size);
         ret = ompi_osc_cached_get_withdraw();
         if (OMPI_SUCCESS != ret) {
             ompi_osc_cached_conceal(win, NULL);

@@ -105,8 +105,8 @@ static int forward_win_attach(ompi_win_t *win, void *base, size_t size)
     int ret;
 
     ompi_osc_cached_count(window, OSC_CACHED_STAT_attaches);
-    ompi_osc_cached_coherence_exposed(base, size);
     ompi_osc_cached_expose(win, base, size);
+    ompi_osc_cached_coherence_exposed(base, size);
     ret = ompi_osc_cached_get_withdraw();
     if (OMPI_SUCCESS == ret) {
         ret = window->inner.osc_win_attach(win, base, size);

@@ -198,6 +198,17 @@ void ompi_osc_cached_conceal(const ompi_win_t *win, const void *base)
     opal_mutex_unlock(&lock);
 }
 
+bool ompi_osc_cached_is_exposed_twice(const ompi_win_t *win, const void *base, size_t size)
+{
+    bool twice;
+
+    opal_mutex_lock(&lock);
+    twice = everything
+            || osc_cached_ranges_others(&ranges, win, (uintptr_t) base, (uintptr_t) base + size);
+    opal_mutex_unlock(&lock);
+    return twice;
+}
+
 bool ompi_osc_cached_is_exposed_slowly(const void *base, size_t size)
 {
     uintptr_t from = (uintptr_t) base, to = from + size;

@@ -28,17 +28,20 @@
 #include "ompi/communicator/communicator.h"
 #include "ompi/constants.h"
 #include "ompi/mca/coll/coll.h"
+#include "ompi/proc/proc.h"
 
 #include "osc_cached_coherence.h"
 #include "osc_cached_detect.h"
+#include "osc_cached_memory.h"
 #include "core/osc_cached_directory.h"
 #include "helper/osc_cached_helper.h"
 
 enum {
-    MAX_LINES = 1 << 18,    /* blocks in a directory: 16 MiB */
-    MAX_BLOCKS = 1 << 14,   /* blocks that a process remembers to have asked for: 640 KiB */
-    DIRECTS_TO_RECALL = 4,  /* reads that a kept hold may turn away */
-    SPINS = 32,             /* looks before the processor is offered to others */
+    MAX_LINES = 1 << 18,   /* blocks in a directory: 16 MiB */
+    MAX_BLOCKS = 1 << 14,  /* blocks that a process remembers to have asked for: 640 KiB */
+    DIRECTS_TO_RECALL = 4, /* reads that a kept hold may turn away */
+    SPINS = 32,            /* looks before the processor is offered to others */
+    NOBODY = -1,
     FILE_BLOCK = 64 * 1024, /* bytes */
     MEMORY_BLOCK = 4096,
 };
@@ -69,6 +72,11 @@ typedef struct ompi_osc_cached_coherence_t {
     uint32_t *dirty;
     bool *is_dirty;
     uint32_t num_dirty;
+
+    /* failures */
+    const ompi_win_t *win; /* its group */
+    bool *is_dead;
+    int slow; /* whose ACK the owner waits for that was asked last, or NOBODY: no answer */
 
     _Atomic unsigned long counts[OSC_CACHED_COHERENCE_COUNTS];
     uint64_t dropped; /* INVs that came */
@@ -159,6 +167,31 @@ static void send_message(void *context, const osc_cached_message_t *message)
     }
 }
 
+/* Who waits for us wants to know for whom we wait, or we have asked that. */
+static void hear_of_slow(coherence_t *c, const osc_cached_message_t *message)
+{
+    osc_cached_message_t answer = *message;
+
+    if (message->owner != c->rank) {
+        c->slow = (int) message->reader;
+    } else if (osc_cached_directory_slow(&c->directory, &answer.reader)) {
+        send_message(c, &answer);
+    }
+}
+
+/* A process has died: nobody waits for it, and nothing of it is kept; the lock is held. */
+static void bury(coherence_t *c, uint32_t rank)
+{
+    if (c->rank != rank && !c->is_dead[rank]) {
+        c->is_dead[rank] = true;
+        osc_cached_directory_dead(&c->directory, rank, &c->post);
+        osc_cached_copies_dead(&c->copies, rank);
+        if (NULL != c->detect) {
+            ompi_osc_cached_detect_settle(c->detect);
+        }
+    }
+}
+
 /* A note has come; the lock is held. */
 static void hear(void *context, const osc_cached_request_t *note)
 {
@@ -170,7 +203,11 @@ static void hear(void *context, const osc_cached_request_t *note)
         || message.reader >= c->copies.config.ranks || message.peer == c->rank) {
         return; /* damaged */
     }
-    if (OSC_CACHED_MESSAGE_IS_FOR_OWNER(message.kind)) {
+    if (OSC_CACHED_MESSAGE_SLOW == message.kind) {
+        hear_of_slow(c, &message);
+    } else if (OSC_CACHED_MESSAGE_DEAD == message.kind) {
+        bury(c, message.reader);
+    } else if (OSC_CACHED_MESSAGE_IS_FOR_OWNER(message.kind)) {
         if (message.owner == c->rank) {
             if (NULL != c->detect && OSC_CACHED_MESSAGE_FILL == message.kind) {
                 flags = ompi_osc_cached_detect_fill(c->detect, message.first);
@@ -209,9 +246,103 @@ static void hear_stray(void *context, const osc_cached_request_t *note)
 
 typedef bool (*condition_t)(coherence_t *c, int target);
 
+static bool is_target_held(coherence_t *c, int target)
+{
+    return osc_cached_copies_is_held(&c->copies, (uint32_t) target);
+}
+
+/* One wait, of some time. */
+typedef struct {
+    uint64_t since, looked, asked; /* ns; 0: not yet */
+    int owner;                     /* who was asked whom it waits for */
+    bool told;
+} patience_t;
+
+/* Those of which Open MPI knows that they have died are told to those whose answers we wait for;
+ * the lock is held. */
+static void look_for_dead(coherence_t *c)
+{
+#if OMPI_MAJOR_VERSION >= 5 && OPAL_ENABLE_FT_MPI
+    for (uint32_t i = 0; i < c->copies.config.ranks; ++i) {
+        ompi_proc_t *proc = ompi_group_get_proc_ptr(c->win->w_group, (int) i, false);
+
+        if (NULL == proc || c->is_dead[i] || ompi_proc_is_active(proc)) {
+            continue;
+        }
+        bury(c, i);
+        for (uint32_t k = 0; k < c->num_dirty; ++k) {
+            if (!c->is_dead[c->dirty[k]]) {
+                send_message(c, &(osc_cached_message_t){.kind = OSC_CACHED_MESSAGE_DEAD,
+                                                        .peer = c->dirty[k],
+                                                        .owner = c->dirty[k],
+                                                        .reader = i,
+                                                        .count = 1});
+            }
+        }
+    }
+#else
+    (void) c; /* the job ends */
+#endif
+}
+
+/* Whom do we wait for?  Ourselves, as an owner: that is known; the lock is held. */
+static void ask_for_slow(coherence_t *c, patience_t *patience)
+{
+    uint32_t rank;
+
+    c->slow = NOBODY;
+    patience->owner = (int) c->rank;
+    if (osc_cached_directory_slow(&c->directory, &rank)) {
+        c->slow = (int) rank;
+        return;
+    }
+    for (uint32_t i = 0; i < c->num_dirty; ++i) {
+        if (!is_target_held(c, (int) c->dirty[i])) {
+            patience->owner = (int) c->dirty[i];
+            send_message(c, &(osc_cached_message_t){.kind = OSC_CACHED_MESSAGE_SLOW,
+                                                    .peer = c->dirty[i],
+                                                    .owner = c->dirty[i],
+                                                    .count = 1});
+            return;
+        }
+    }
+}
+
+/* Somebody lets us wait: it may be dead, and after some seconds the user hears of it once. */
+static void lose_patience(coherence_t *c, patience_t *patience)
+{
+    static const uint64_t second = 1000000000;
+    uint64_t now = ompi_osc_cached_now();
+
+    if (0 == patience->since) {
+        patience->since = patience->looked = now;
+    }
+    if (now - patience->looked < second / 10) {
+        return;
+    }
+    patience->looked = now;
+    enter();
+    look_for_dead(c);
+    if (0 == patience->asked && 0 < ompi_osc_cached_numbers.slow_seconds
+        && ompi_osc_cached_numbers.slow_seconds < (double) (now - patience->since) / 1e9) {
+        patience->asked = now;
+        ask_for_slow(c, patience);
+    }
+    leave(c);
+    if (0 < patience->asked && !patience->told
+        && (NOBODY != c->slow || second < now - patience->asked)) {
+        patience->told = true;
+        opal_show_help("help-mpi-osc-cached.txt", "slow-process", true,
+                       (int) ompi_osc_cached_numbers.slow_seconds,
+                       (NOBODY != c->slow) ? c->slow : patience->owner, (int) c->rank,
+                       opal_process_info.nodename);
+    }
+}
+
 /* Wait for something that notes bring about; what they depend on may be our own progress. */
 static void await(coherence_t *c, condition_t is_true, int target)
 {
+    patience_t patience = {.since = 0};
     unsigned spins = 0;
     bool done;
 
@@ -223,14 +354,10 @@ static void await(coherence_t *c, condition_t is_true, int target)
             opal_progress();
             if (SPINS < ++spins) {
                 (void) sched_yield();
+                lose_patience(c, &patience);
             }
         }
     } while (!done);
-}
-
-static bool is_target_held(coherence_t *c, int target)
-{
-    return osc_cached_copies_is_held(&c->copies, (uint32_t) target);
 }
 
 static bool are_all_held(coherence_t *c, int target)
@@ -250,7 +377,12 @@ static bool is_own_held(coherence_t *c, int target)
 
 static bool is_answered(coherence_t *c, int target)
 {
-    return c->answered >= c->copies.counts.fills;
+    bool answered = c->answered >= c->copies.counts.fills;
+
+    for (uint32_t i = 0; i < c->copies.config.ranks && !answered; ++i) {
+        answered = c->is_dead[i]; /* who may have been asked */
+    }
+    return answered;
 }
 
 static bool has_no_copies(coherence_t *c, int target)
@@ -535,6 +667,30 @@ static void end_detection(coherence_t *c)
 
 /* --- Memory in two windows */
 
+/* For good; the list is locked. */
+static void stop_sharing(coherence_t *c)
+{
+    enter();
+    osc_cached_directory_close(&c->directory, &c->post);
+    leave(c);
+    await(c, has_no_copies, 0);
+    end_detection(c);
+}
+
+/* Who creates a window makes its memory known, and then looks for windows that have it; who makes a
+ * window coherent enters it here, and then looks whether its memory is in another one.  So one of
+ * two threads that do so at the same time finds the other one. */
+static void enter_list(coherence_t *c)
+{
+    opal_mutex_lock(&listing);
+    c->next = all;
+    all = c;
+    if (0 < c->size && ompi_osc_cached_is_exposed_twice(c->win, c->base, c->size)) {
+        stop_sharing(c);
+    }
+    opal_mutex_unlock(&listing);
+}
+
 void ompi_osc_cached_coherence_exposed(const void *base, size_t size)
 {
     uintptr_t begin = (uintptr_t) base, end = begin + size;
@@ -544,11 +700,7 @@ void ompi_osc_cached_coherence_exposed(const void *base, size_t size)
         uintptr_t from = (uintptr_t) c->base, to = from + c->size;
 
         if (begin < to && from < end) {
-            enter();
-            osc_cached_directory_close(&c->directory, &c->post);
-            leave(c);
-            await(c, has_no_copies, 0);
-            end_detection(c);
+            stop_sharing(c);
         }
     }
     opal_mutex_unlock(&listing);
@@ -619,6 +771,16 @@ static wish_t wish_of(opal_info_t *info, bool on_file)
     return wish;
 }
 
+/* No helper, by parameter or, for this window, by key; the parameter's off is for all. */
+static bool is_helper_off(opal_info_t *info)
+{
+    char value[16] = "";
+
+    return OSC_CACHED_HELPER_OFF == ompi_osc_cached_params.helper
+           || (read_key(info, "ompi_osc_cached_helper", value, sizeof(value))
+               && 0 == strcmp("off", value));
+}
+
 bool ompi_osc_cached_coherence_vote(opal_info_t *info, bool on_file,
                                     int64_t votes[OSC_CACHED_VOTES])
 {
@@ -627,7 +789,7 @@ bool ompi_osc_cached_coherence_vote(opal_info_t *info, bool on_file,
     votes[OSC_CACHED_VOTE_COHERENT] =
         (OSC_CACHED_MODE_COHERENT == wish.mode
          || (OSC_CACHED_MODE_TRANSPARENT == wish.mode && OSC_CACHED_STORES_DETECT != wish.stores))
-        && OSC_CACHED_HELPER_OFF != ompi_osc_cached_params.helper;
+        && !is_helper_off(info);
     votes[OSC_CACHED_VOTE_EXECUTES] =
         0 == votes[OSC_CACHED_VOTE_COHERENT] || OSC_CACHED_STORES_DETECT != wish.stores;
     votes[OSC_CACHED_VOTE_BLOCK] = wish.block;
@@ -669,6 +831,7 @@ void ompi_osc_cached_coherence_destroy(struct ompi_osc_cached_coherence_t *c)
     free(c->names);
     free(c->dirty);
     free(c->is_dirty);
+    free(c->is_dead);
     free(c);
 }
 
@@ -696,11 +859,14 @@ static coherence_t *create(const ompi_osc_cached_window_t *window, const void *b
     c->base = base;
     c->size = size;
     c->id = ompi_osc_cached_helper_names(window);
+    c->win = window->win;
+    c->slow = NOBODY;
     c->post = (osc_cached_post_t){.send = send_message, .context = c};
     c->names = malloc(ranks * sizeof(*c->names));
     c->dirty = malloc(ranks * sizeof(*c->dirty));
     c->is_dirty = calloc(ranks, sizeof(*c->is_dirty));
-    if (NULL == c->names || NULL == c->dirty || NULL == c->is_dirty
+    c->is_dead = calloc(ranks, sizeof(*c->is_dead));
+    if (NULL == c->names || NULL == c->dirty || NULL == c->is_dirty || NULL == c->is_dead
         || OSC_CACHED_OK != osc_cached_directory_init(&c->directory, &directory)) {
         c->directory.config.alloc = NULL;
         ompi_osc_cached_coherence_destroy(c);
@@ -718,8 +884,8 @@ static coherence_t *create(const ompi_osc_cached_window_t *window, const void *b
 }
 
 /* Say once why a window is not coherent although somebody insists on it. */
-static void explain(const ompi_osc_cached_window_t *window, ompi_osc_cached_stores_reason_t reason,
-                    const int64_t votes[OSC_CACHED_VOTES])
+static void explain(const ompi_osc_cached_window_t *window, opal_info_t *info,
+                    ompi_osc_cached_stores_reason_t reason, const int64_t votes[OSC_CACHED_VOTES])
 {
     const char *why = "Not all processes of the window can have it, or there is not enough memory.";
     char text[512];
@@ -732,7 +898,7 @@ static void explain(const ompi_osc_cached_window_t *window, ompi_osc_cached_stor
                  "stores, say so: osc_cached_stores sync, or none.",
                  ompi_osc_cached_stores_text(reason));
         why = text;
-    } else if (OSC_CACHED_HELPER_OFF == ompi_osc_cached_params.helper) {
+    } else if (is_helper_off(info)) {
         why = "It needs the helper (osc_cached_helper), which is off.";
     } else if (!votes[OSC_CACHED_VOTE_COHERENT]) {
         why = "Not all processes of the window want it, or can have it.";
@@ -799,12 +965,9 @@ void ompi_osc_cached_coherence_attach(ompi_osc_cached_window_t *window, opal_inf
         window->stores = (ompi_osc_cached_stores_t) wish.stores;
         window->cache.more = term_of;
         window->cache.more_context = &c->copies;
-        opal_mutex_lock(&listing);
-        c->next = all;
-        all = c;
-        opal_mutex_unlock(&listing);
+        enter_list(c);
     } else if (OSC_CACHED_MODE_COHERENT == wish.mode) {
-        explain(window, reason, votes);
+        explain(window, info, reason, votes);
     }
     window->mode = ompi_osc_cached_mode_in_force(window, window->mode);
 }
@@ -815,11 +978,9 @@ void ompi_osc_cached_coherence_drain(struct ompi_osc_cached_coherence_t *coheren
         return;
     }
     await(coherence, is_answered, 0);
+    opal_mutex_lock(&listing);
     if (NULL != coherence->detect) { /* the memory goes: nobody's copies may depend on it */
-        enter();
-        osc_cached_directory_close(&coherence->directory, &coherence->post);
-        leave(coherence);
-        await(coherence, has_no_copies, 0);
-        end_detection(coherence);
+        stop_sharing(coherence);
     }
+    opal_mutex_unlock(&listing);
 }

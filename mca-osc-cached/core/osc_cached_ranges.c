@@ -178,6 +178,20 @@ osc_cached_ranges_answer_t osc_cached_ranges_ask(osc_cached_ranges_t *ranges, ui
     return overlaps ? OSC_CACHED_RANGES_OVERLAP : OSC_CACHED_RANGES_APART;
 }
 
+bool osc_cached_ranges_others(const osc_cached_ranges_t *ranges, const void *owner, uintptr_t from,
+                              uintptr_t to)
+{
+    const osc_cached_ranges_array_t *array = array_of(ranges);
+    uint32_t before = count_before(array, count_of(array), to);
+
+    for (uint32_t i = 0; i < before; ++i) {
+        if (owner != array->ranges[i].owner && from < array->ranges[i].end) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool osc_cached_ranges_hull(const osc_cached_ranges_t *ranges, uintptr_t *from, uintptr_t *to)
 {
     const osc_cached_ranges_array_t *array = array_of(ranges);

@@ -74,6 +74,10 @@ void osc_cached_ranges_remove(osc_cached_ranges_t *ranges, const void *owner, bo
 osc_cached_ranges_answer_t osc_cached_ranges_ask(osc_cached_ranges_t *ranges, uintptr_t from,
                                                  uintptr_t to);
 
+/** The same for ranges of others than this owner; nobody changes them meanwhile. */
+bool osc_cached_ranges_others(const osc_cached_ranges_t *ranges, const void *owner, uintptr_t from,
+                              uintptr_t to);
+
 /** The first start and the last end; false: there are no ranges. */
 bool osc_cached_ranges_hull(const osc_cached_ranges_t *ranges, uintptr_t *from, uintptr_t *to);
 

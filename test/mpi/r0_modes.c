@@ -3,6 +3,7 @@
  *
  * test: for=osc-cached needs=cache cache="" ranks=2 transport=shm,tcp
  * test: for=osc-cached needs=cache cache="helper=off" args="insist" expect="text:Mode coherent was asked for" ranks=2 transport=tcp
+ * test: for=osc-cached needs=cache cache="" args="insist-key" expect="text:which is off" ranks=2 transport=shm
  * test: for=osc-cached needs=cache cache="stores=sync" args="all" ranks=2 transport=tcp
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
@@ -65,6 +66,11 @@ int main(int argc, char **argv)
         try_window(KEYS("ompi_osc_cached_mode", "coherent"), 0, "transparent", "detect", "0");
         return test_done();
     }
+    if (argc > 1 && 0 == strcmp("insist-key", argv[1])) {
+        try_window(KEYS("ompi_osc_cached_mode", "coherent", "ompi_osc_cached_helper", "off"), 0,
+                   "transparent", "detect", "0");
+        return test_done();
+    }
     if (argc > 1) {
         try_window(test_win_make(words, sizeof(words), sizeof(long), &base), 1, "coherent", "sync",
                    "4096");
@@ -82,6 +88,10 @@ int main(int argc, char **argv)
     try_window(KEYS("ompi_osc_cached_stores", "sync", "ompi_osc_cached_mode", "coherent",
                     "ompi_osc_cached_block", (0 == test_rank) ? "64K" : "8K"),
                1, "coherent", "sync", "8192");
+    /* one process without a helper is enough, and nobody insists */
+    try_window(KEYS("ompi_osc_cached_stores", "sync", "ompi_osc_cached_helper",
+                    (0 == test_rank) ? "off" : "on"),
+               0, "transparent", "detect", "0");
     /* off and on again, while others may cache */
     win = KEYS("ompi_osc_cached_stores", "none");
     set_key(win, "ompi_osc_cached_mode", "off");

@@ -42,6 +42,16 @@ static bool model_overlaps(uintptr_t from, uintptr_t to)
     return false;
 }
 
+static bool model_others(int owner, uintptr_t from, uintptr_t to)
+{
+    for (int i = 0; i < num_model; ++i) {
+        if (owner != model[i].owner && from < model[i].end && model[i].start < to) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void model_remove(int owner, bool all, uintptr_t start)
 {
     int kept = 0;
@@ -93,6 +103,8 @@ static void test_model(void **state)
             assert_int_equal(model_overlaps(from, to) ? OSC_CACHED_RANGES_OVERLAP
                                                       : OSC_CACHED_RANGES_APART,
                              osc_cached_ranges_ask(&ranges, from, to));
+            assert_int_equal(model_others(owner, from, to),
+                             osc_cached_ranges_others(&ranges, &owners[owner], from, to));
         }
         if (osc_cached_ranges_hull(&ranges, &from, &to)) {
             assert_true(0 < num_model && model_overlaps(from, from + 1)

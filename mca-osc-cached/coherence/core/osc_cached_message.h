@@ -52,7 +52,10 @@ typedef enum {
     OSC_CACHED_MESSAGE_FREE,   /**< my writes to these are complete */
     OSC_CACHED_MESSAGE_RECALL, /**< FREE these when you can */
     OSC_CACHED_MESSAGE_EVICT,  /**< I have dropped my copy */
-    OSC_CACHED_MESSAGE_LAST    /**< yours is the only copy now */
+    OSC_CACHED_MESSAGE_LAST,   /**< yours is the only copy now */
+    /* not of the protocol, and not for osc_cached_*_receive */
+    OSC_CACHED_MESSAGE_SLOW, /**< to an owner: whose ACK do you wait for? From it: the reader's */
+    OSC_CACHED_MESSAGE_DEAD  /**< the reader has died */
 } osc_cached_message_kind_t;
 
 /** Is it handled by the directory, at the owner of the memory? Else by the copies of a process. */
@@ -67,7 +70,7 @@ typedef struct osc_cached_message {
     uint64_t count;  /**< blocks: 1, or more of HOLD, HELD, FREE, RECALL, INV, ACK */
     uint32_t peer;   /**< rank in the window: whom it came from, or whom it goes to */
     uint32_t owner;  /**< rank of the owner of the blocks */
-    uint32_t reader; /**< FWD, BACK: who asked */
+    uint32_t reader; /**< FWD, BACK: who asked; SLOW, DEAD: who is it */
     uint32_t name; /**< of the request (FILL, DATA, DIRECT, FWD, BACK, EVICT) or of the hold; never
                       0, but in a HELD for all holds there will ever be */
     uint8_t kind;  /**< osc_cached_message_kind_t */
