@@ -1,0 +1,694 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ *
+ * Changes of the segment, and recovery: see the header for why this is right.
+ *
+ * The order of steps is what makes a death at any moment harmless. An insertion chooses units,
+ * empties the lines that have them, writes the bytes, and then the line. A doubling of the lines
+ * writes each that moves to its new place, where nobody looks yet, and empties the old one; the new
+ * number of lines is told last.
+ */
+#define _POSIX_C_SOURCE 200809L /* robust mutexes */
+
+#include "osc_cached_shared.h"
+
+#include <errno.h>
+#include <sched.h>
+
+enum {
+    LOCK_TRIES = 1000,   /* with a yield in between: milliseconds */
+    GROW_REST = 4096,    /* insertions after grow has failed */
+    LEAST_GROWTH = 1024, /* units */
+};
+
+typedef osc_cached_shared_line_t line_t;
+typedef osc_cached_shared_header_t header_t;
+
+/* Where the parts begin, and the end. */
+typedef struct {
+    uint64_t targets, owners, tags, lines, arena, end;
+} parts_t;
+
+static uint64_t in_pages(uint64_t bytes)
+{
+    return (bytes + 65535) / 65536 * 65536; /* of any page size */
+}
+
+static parts_t parts_of(const osc_cached_shared_config_t *config)
+{
+    uint64_t units = config->max_memory / OSC_CACHED_SHARED_UNIT, slots = config->max_slots;
+    parts_t parts;
+
+    parts.targets = (sizeof(header_t) + 63) / 64 * 64;
+    parts.owners = in_pages(parts.targets + config->targets * sizeof(osc_cached_shared_target_t));
+    parts.tags = in_pages(parts.owners + units * sizeof(uint32_t));
+    parts.lines = in_pages(parts.tags + slots * sizeof(uint32_t));
+    parts.arena = in_pages(parts.lines + slots * sizeof(line_t));
+    parts.end = parts.arena + units * OSC_CACHED_SHARED_UNIT;
+    return parts;
+}
+
+static bool is_power(uint32_t number)
+{
+    return 0 != number && 0 == (number & (number - 1));
+}
+
+uint64_t osc_cached_shared_size(const osc_cached_shared_config_t *config)
+{
+    bool good = is_power(config->slots) && is_power(config->max_slots)
+                && OSC_CACHED_SHARED_WAYS <= config->slots && config->slots <= config->max_slots
+                && config->max_slots < UINT32_MAX && OSC_CACHED_SHARED_UNIT <= config->memory
+                && config->memory <= config->max_memory && config->max_memory < UINT64_C(1) << 38;
+
+    return good ? parts_of(config).end : 0;
+}
+
+uint64_t osc_cached_shared_first(const osc_cached_shared_config_t *config)
+{
+    return parts_of(config).owners;
+}
+
+static void place_parts(osc_cached_shared_t *shared, void *memory,
+                        const osc_cached_shared_config_t *config, osc_cached_shared_grow_fn_t grow,
+                        void *context)
+{
+    parts_t parts = parts_of(config);
+    char *base = memory;
+
+    *shared = (osc_cached_shared_t){
+        .header = memory,
+        .targets = (osc_cached_shared_target_t *) (void *) (base + parts.targets),
+        .owners = (_Atomic uint32_t *) (void *) (base + parts.owners),
+        .tags = (_Atomic uint32_t *) (void *) (base + parts.tags),
+        .lines = (line_t *) (void *) (base + parts.lines),
+        .arena = base + parts.arena,
+        .seed = osc_cached_key_seed(config->seed),
+        .config = *config,
+        .grow = grow,
+        .context = context,
+    };
+}
+
+/* Memory for things of a part, before they are used. */
+static bool grow_part(const osc_cached_shared_t *shared, const void *part, size_t size,
+                      uint64_t first, uint64_t count)
+{
+    return shared->grow(shared->context,
+                        (uint64_t) ((const char *) part - (const char *) shared->header)
+                            + first * size,
+                        count * size);
+}
+
+static bool grow_lines(const osc_cached_shared_t *shared, uint64_t first, uint64_t count)
+{
+    return grow_part(shared, shared->lines, sizeof(line_t), first, count)
+           && grow_part(shared, shared->tags, sizeof(uint32_t), first, count);
+}
+
+static bool grow_arena(const osc_cached_shared_t *shared, uint64_t first, uint64_t count)
+{
+    return grow_part(shared, shared->arena, OSC_CACHED_SHARED_UNIT, first, count)
+           && grow_part(shared, shared->owners, sizeof(uint32_t), first, count);
+}
+
+int osc_cached_shared_create(osc_cached_shared_t *shared, void *memory,
+                             const osc_cached_shared_config_t *config,
+                             osc_cached_shared_grow_fn_t grow, void *context)
+{
+    uint64_t units = config->memory / OSC_CACHED_SHARED_UNIT;
+    pthread_mutexattr_t attributes;
+    int failed;
+
+    if (0 == osc_cached_shared_size(config)) {
+        return OSC_CACHED_BAD_ARGUMENT;
+    }
+    place_parts(shared, memory, config, grow, context);
+    if (!grow_lines(shared, 0, config->slots) || !grow_arena(shared, 0, units)
+        || 0 != pthread_mutexattr_init(&attributes)) {
+        return OSC_CACHED_NO_MEMORY;
+    }
+    failed = pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    failed =
+        (0 != failed) ? failed : pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+    failed = (0 != failed) ? failed : pthread_mutex_init(&shared->header->lock, &attributes);
+    (void) pthread_mutexattr_destroy(&attributes);
+    if (0 != failed) {
+        return OSC_CACHED_NO_MEMORY;
+    }
+    shared->header->config = *config;
+    atomic_store(&shared->header->slots, config->slots);
+    atomic_store(&shared->header->limit, units);
+    atomic_store(&shared->header->magic, OSC_CACHED_SHARED_MAGIC);
+    return OSC_CACHED_OK;
+}
+
+static bool is_same(const osc_cached_shared_config_t *a, const osc_cached_shared_config_t *b)
+{
+    return a->memory == b->memory && a->max_memory == b->max_memory && a->slots == b->slots
+           && a->max_slots == b->max_slots && a->targets == b->targets && a->seed == b->seed;
+}
+
+int osc_cached_shared_attach(osc_cached_shared_t *shared, void *memory,
+                             const osc_cached_shared_config_t *config,
+                             osc_cached_shared_grow_fn_t grow, void *context)
+{
+    if (0 == osc_cached_shared_size(config)) {
+        return OSC_CACHED_BAD_ARGUMENT;
+    }
+    place_parts(shared, memory, config, grow, context);
+    return (osc_cached_shared_is_good(shared) && is_same(config, &shared->header->config))
+               ? OSC_CACHED_OK
+               : OSC_CACHED_BAD_ARGUMENT;
+}
+
+void osc_cached_shared_condemn(osc_cached_shared_t *shared)
+{
+    atomic_store(&shared->header->damaged, 1);
+}
+
+/* Lines */
+
+static uint64_t slots_of(const osc_cached_shared_t *shared)
+{
+    return atomic_load_explicit(&shared->header->slots, memory_order_relaxed);
+}
+
+static uint64_t limit_of(const osc_cached_shared_t *shared)
+{
+    return atomic_load_explicit(&shared->header->limit, memory_order_relaxed);
+}
+
+static uint64_t place_of(const line_t *line)
+{
+    return atomic_load_explicit(&line->place, memory_order_relaxed);
+}
+
+static bool is_empty(const line_t *line)
+{
+    return 0 == place_of(line);
+}
+
+static uint64_t first_of(const line_t *line)
+{
+    return place_of(line) >> 32;
+}
+
+static uint64_t units_of(const line_t *line)
+{
+    return osc_cached_shared_units((uint32_t) place_of(line));
+}
+
+static osc_cached_key_t key_of(const line_t *line)
+{
+    uint64_t name = atomic_load_explicit(&line->name, memory_order_relaxed);
+
+    return (osc_cached_key_t){
+        .address = atomic_load_explicit(&line->address, memory_order_relaxed),
+        .target = (int32_t) (uint32_t) name,
+        .layout = (uint32_t) (name >> 32),
+    };
+}
+
+/* Whether nothing can be served from a line. */
+static bool is_dead(const osc_cached_shared_t *shared, const line_t *line)
+{
+    return atomic_load_explicit(&line->stamp, memory_order_relaxed)
+           != osc_cached_shared_stamp(shared, key_of(line).target);
+}
+
+static void write_line(line_t *line, osc_cached_key_t key, uint64_t stamp, uint64_t place)
+{
+    uint64_t sequence = atomic_load_explicit(&line->sequence, memory_order_relaxed) | 1;
+    uint64_t name = osc_cached_shared_name(key);
+
+    atomic_store_explicit(&line->sequence, sequence, memory_order_relaxed);
+    osc_cached_shared_fence();
+    atomic_store_explicit(&line->address, key.address, memory_order_relaxed);
+    atomic_store_explicit(&line->name, name, memory_order_relaxed);
+    atomic_store_explicit(&line->stamp, stamp, memory_order_relaxed);
+    atomic_store_explicit(&line->place, place, memory_order_relaxed);
+    atomic_store_explicit(&line->check, osc_cached_shared_check(key.address, name, stamp, place),
+                          memory_order_relaxed);
+    atomic_store_explicit(&line->used, 0, memory_order_relaxed);
+    atomic_store_explicit(&line->sequence, sequence + 1, memory_order_release);
+}
+
+static void own_units(const osc_cached_shared_t *shared, uint64_t first, uint64_t units,
+                      uint32_t owner)
+{
+    for (uint64_t i = first; i < first + units; ++i) {
+        atomic_store_explicit(&shared->owners[i], owner, memory_order_relaxed);
+    }
+}
+
+static void empty_line(osc_cached_shared_t *shared, uint64_t slot)
+{
+    static const osc_cached_key_t nothing = {0, -1, 0};
+
+    atomic_store_explicit(&shared->tags[slot], 0, memory_order_relaxed);
+    write_line(&shared->lines[slot], nothing, 0, 0);
+    osc_cached_shared_fence(); /* what follows may change its bytes */
+}
+
+/* A line leaves, with its units; its owners must be right. */
+static void drop_line(osc_cached_shared_t *shared, uint64_t slot)
+{
+    const line_t *line = &shared->lines[slot];
+    uint64_t first = first_of(line), units = units_of(line);
+
+    empty_line(shared, slot);
+    own_units(shared, first, units, 0);
+    --shared->header->occupied;
+}
+
+static uint64_t bucket_of(uint64_t hash, uint64_t slots)
+{
+    return (hash * OSC_CACHED_SHARED_WAYS) & (slots - 1);
+}
+
+/* Whether a line, which is not empty, is as it should be, apart from its units' owners. */
+static bool is_right(const osc_cached_shared_t *shared, uint64_t slot)
+{
+    const line_t *line = &shared->lines[slot];
+    osc_cached_key_t key = key_of(line);
+    uint64_t hash = osc_cached_key_hash(&shared->seed, key);
+
+    return 0 < (uint32_t) place_of(line) && 0 <= key.target
+           && (uint32_t) key.target < shared->config.targets
+           && atomic_load_explicit(&line->check, memory_order_relaxed)
+                  == osc_cached_shared_check(
+                      key.address, osc_cached_shared_name(key),
+                      atomic_load_explicit(&line->stamp, memory_order_relaxed), place_of(line))
+           && first_of(line) + units_of(line) <= limit_of(shared)
+           && slot / OSC_CACHED_SHARED_WAYS * OSC_CACHED_SHARED_WAYS
+                  == bucket_of(hash, slots_of(shared))
+           && osc_cached_shared_tag(hash)
+                  == atomic_load_explicit(&shared->tags[slot], memory_order_relaxed);
+}
+
+/* The same of one that is about to be used: who finds that it is not ends the segment. */
+static bool is_trusted(osc_cached_shared_t *shared, uint64_t slot)
+{
+    if (slot < slots_of(shared) && !is_empty(&shared->lines[slot]) && is_right(shared, slot)) {
+        return true;
+    }
+    osc_cached_shared_condemn(shared);
+    return false;
+}
+
+static bool is_free(const osc_cached_shared_t *shared, uint64_t first, uint64_t units)
+{
+    for (uint64_t i = first; i < first + units; ++i) {
+        if (0 != atomic_load_explicit(&shared->owners[i], memory_order_relaxed)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The lock */
+
+/* Its owner has died. When we do, too, the next one begins again. */
+static void recover(osc_cached_shared_t *shared)
+{
+    header_t *header = shared->header;
+
+    header->occupied = 0;
+    own_units(shared, 0, limit_of(shared), 0);
+    for (uint64_t slot = 0; slot < slots_of(shared); ++slot) {
+        line_t *line = &shared->lines[slot];
+
+        if (0 != atomic_load_explicit(&line->sequence, memory_order_relaxed) % 2
+            || (!is_empty(line)
+                && (!is_right(shared, slot) || !is_free(shared, first_of(line), units_of(line))))) {
+            empty_line(shared, slot);
+        } else if (!is_empty(line)) {
+            own_units(shared, first_of(line), units_of(line), (uint32_t) slot + 1);
+            ++header->occupied;
+        }
+    }
+    if (limit_of(shared) <= header->hand) {
+        header->hand = 0;
+    }
+    atomic_fetch_add(&header->recoveries, 1);
+}
+
+static bool has_right_limits(const osc_cached_shared_t *shared)
+{
+    uint64_t slots = slots_of(shared), limit = limit_of(shared);
+
+    return osc_cached_shared_is_good(shared) && shared->config.slots <= slots
+           && slots <= shared->config.max_slots && 0 == (slots & (slots - 1))
+           && shared->config.memory / OSC_CACHED_SHARED_UNIT <= limit
+           && limit <= shared->config.max_memory / OSC_CACHED_SHARED_UNIT
+           && shared->header->hand <= limit && is_same(&shared->config, &shared->header->config);
+}
+
+static bool take_lock(osc_cached_shared_t *shared)
+{
+    pthread_mutex_t *lock = &shared->header->lock;
+    int result = EBUSY;
+
+    if (!osc_cached_shared_is_good(shared)) {
+        return false;
+    }
+    for (int i = 0; EBUSY == result && i < LOCK_TRIES; ++i) {
+        if (0 < i) {
+            (void) sched_yield();
+        }
+        result = pthread_mutex_trylock(lock);
+    }
+    if (0 != result && EOWNERDEAD != result) {
+        if (EBUSY != result) {
+            osc_cached_shared_condemn(shared);
+        }
+        return false;
+    }
+    if (!has_right_limits(shared)) {
+        osc_cached_shared_condemn(shared);
+    } else if (EOWNERDEAD == result) {
+        recover(shared);
+    }
+    if (EOWNERDEAD == result) {
+        (void) pthread_mutex_consistent(lock);
+    }
+    if (!osc_cached_shared_is_good(shared)) {
+        (void) pthread_mutex_unlock(lock);
+        return false;
+    }
+    return true;
+}
+
+static void release_lock(osc_cached_shared_t *shared)
+{
+    (void) pthread_mutex_unlock(&shared->header->lock);
+}
+
+/* Room */
+
+/* Twice as many lines, if that is possible. */
+static void double_lines(osc_cached_shared_t *shared)
+{
+    uint64_t slots = slots_of(shared);
+
+    if (0 < shared->rest || shared->config.max_slots < 2 * slots) {
+        return;
+    }
+    if (!grow_lines(shared, slots, slots)) {
+        shared->rest = GROW_REST;
+        return;
+    }
+    for (uint64_t slot = slots; slot < 2 * slots; ++slot) {
+        empty_line(shared, slot); /* somebody may have died here before */
+    }
+    for (uint64_t slot = 0; slot < slots; ++slot) {
+        line_t *line = &shared->lines[slot], *moved = line + slots;
+        osc_cached_key_t key = key_of(line);
+        uint64_t hash = osc_cached_key_hash(&shared->seed, key);
+
+        if (is_empty(line) || 0 == (bucket_of(hash, 2 * slots) & slots)) {
+            continue;
+        }
+        if (!is_trusted(shared, slot)) {
+            return;
+        }
+        write_line(moved, key, atomic_load_explicit(&line->stamp, memory_order_relaxed),
+                   place_of(line));
+        atomic_store_explicit(&shared->tags[slot + slots], osc_cached_shared_tag(hash),
+                              memory_order_relaxed);
+        own_units(shared, first_of(line), units_of(line), (uint32_t) (slot + slots) + 1);
+        empty_line(shared, slot);
+    }
+    atomic_store_explicit(&shared->header->slots, 2 * slots, memory_order_release);
+    atomic_fetch_add(&shared->header->growths, 1);
+}
+
+/* More units, if that is possible. */
+static bool more_units(osc_cached_shared_t *shared)
+{
+    uint64_t limit = limit_of(shared), more = limit;
+    uint64_t left = shared->config.max_memory / OSC_CACHED_SHARED_UNIT - limit;
+
+    if (0 < shared->rest || 0 == left) {
+        return false;
+    }
+    more = (more < LEAST_GROWTH) ? LEAST_GROWTH : more;
+    more = (left < more) ? left : more;
+    while (!grow_arena(shared, limit, more)) {
+        more /= 2;
+        if (more < LEAST_GROWTH) {
+            shared->rest = GROW_REST;
+            return false;
+        }
+    }
+    own_units(shared, limit, more, 0);
+    atomic_store_explicit(&shared->header->limit, limit + more, memory_order_release);
+    atomic_fetch_add(&shared->header->growths, 1);
+    return true;
+}
+
+/* Whether a line stays for now, because it was hit. */
+static bool stays(osc_cached_shared_t *shared, line_t *line, int *patience)
+{
+    if (0 == *patience || 0 == atomic_load_explicit(&line->used, memory_order_relaxed)
+        || is_dead(shared, line)) {
+        return false;
+    }
+    --*patience;
+    atomic_store_explicit(&line->used, 0, memory_order_relaxed);
+    return true;
+}
+
+/* The first of so many units, from which no line has left yet. @return false: there is no room */
+static bool find_units(osc_cached_shared_t *shared, uint64_t units, uint64_t *first)
+{
+    uint64_t start = shared->header->hand, run = 0;
+    int patience = OSC_CACHED_SHARED_PATIENCE, laps = 0;
+    bool grows = true;
+
+    while (run < units) {
+        uint64_t unit = start + run;
+        uint32_t owner;
+        line_t *line;
+
+        if (limit_of(shared) <= unit) {
+            if (2 < ++laps) {
+                return false;
+            }
+            start = run = 0;
+            continue;
+        }
+        owner = atomic_load_explicit(&shared->owners[unit], memory_order_relaxed);
+        if (0 == owner) {
+            ++run;
+            continue;
+        }
+        line = &shared->lines[owner - 1];
+        if (!is_trusted(shared, owner - 1) || first_of(line) != unit) {
+            osc_cached_shared_condemn(shared);
+            return false;
+        }
+        if (grows && !is_dead(shared, line)) {
+            uint64_t limit = limit_of(shared);
+
+            grows = false;
+            if (more_units(shared)) {
+                start = limit;
+                run = 0;
+                continue;
+            }
+        }
+        if (stays(shared, line, &patience)) {
+            start = unit + units_of(line);
+            run = 0;
+        } else {
+            run += units_of(line);
+        }
+    }
+    *first = start;
+    return true;
+}
+
+/* Give these units to nobody. */
+static void clear_units(osc_cached_shared_t *shared, uint64_t first, uint64_t units)
+{
+    for (uint64_t i = first; i < first + units; ++i) {
+        uint32_t owner = atomic_load_explicit(&shared->owners[i], memory_order_relaxed);
+
+        if (0 != owner) {
+            if (!is_dead(shared, &shared->lines[owner - 1])) {
+                atomic_fetch_add(&shared->header->evictions, 1);
+            }
+            drop_line(shared, owner - 1);
+        }
+    }
+}
+
+/* A line of the key's bucket that is free now: an empty one, or a dead one, or one that was not hit
+ * since it was asked last, or one of them. */
+static uint64_t find_slot(osc_cached_shared_t *shared, uint64_t hash)
+{
+    uint64_t bucket = bucket_of(hash, slots_of(shared)), found;
+    uint64_t end = bucket + OSC_CACHED_SHARED_WAYS;
+
+    for (found = bucket; found < end; ++found) {
+        if (is_empty(&shared->lines[found])) {
+            return found;
+        }
+    }
+    for (found = bucket; found < end && !is_dead(shared, &shared->lines[found]); ++found) {
+    }
+    if (end == found) {
+        atomic_fetch_add(&shared->header->evictions, 1);
+        for (found = bucket; found < end; ++found) {
+            if (0 == atomic_exchange(&shared->lines[found].used, 0)) {
+                break;
+            }
+        }
+        found = (end == found) ? bucket + (hash >> 60) % OSC_CACHED_SHARED_WAYS : found;
+    }
+    drop_line(shared, found);
+    return found;
+}
+
+/* Whether all lines of a bucket are as they should be. */
+static bool is_bucket_trusted(osc_cached_shared_t *shared, uint64_t bucket)
+{
+    for (uint64_t slot = bucket; slot < bucket + OSC_CACHED_SHARED_WAYS; ++slot) {
+        if (!is_empty(&shared->lines[slot]) && !is_trusted(shared, slot)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The line that has a key, or the number of lines. */
+static uint64_t find_key(const osc_cached_shared_t *shared, osc_cached_key_t key, uint64_t hash)
+{
+    uint64_t bucket = bucket_of(hash, slots_of(shared));
+
+    for (uint64_t slot = bucket; slot < bucket + OSC_CACHED_SHARED_WAYS; ++slot) {
+        if (!is_empty(&shared->lines[slot])
+            && osc_cached_key_equal(key_of(&shared->lines[slot]), key)) {
+            return slot;
+        }
+    }
+    return slots_of(shared);
+}
+
+/* Caller has the lock. */
+static bool insert(osc_cached_shared_t *shared, osc_cached_key_t key, uint64_t stamp,
+                   const osc_cached_buffer_t *buffer, size_t bytes, osc_cached_copy_fn_t copy)
+{
+    uint64_t hash = osc_cached_key_hash(&shared->seed, key), slot, first = 0;
+    uint64_t units = osc_cached_shared_units(bytes);
+    char *to;
+
+    shared->rest -= 0 < shared->rest;
+    if (!is_bucket_trusted(shared, bucket_of(hash, slots_of(shared)))) {
+        return false;
+    }
+    slot = find_key(shared, key, hash);
+    if (slot < slots_of(shared)) {
+        const line_t *line = &shared->lines[slot];
+
+        if (stamp == atomic_load_explicit(&line->stamp, memory_order_relaxed)
+            && bytes <= (uint32_t) place_of(line)) {
+            return true;
+        }
+        drop_line(shared, slot);
+    }
+    if (5 * slots_of(shared) <= 8 * shared->header->occupied) {
+        double_lines(shared);
+    }
+    if (!find_units(shared, units, &first)) {
+        return false;
+    }
+    clear_units(shared, first, units);
+    slot = find_slot(shared, hash);
+    to = shared->arena + first * OSC_CACHED_SHARED_UNIT;
+    if (NULL == buffer->type) {
+        osc_cached_shared_copy(to, buffer->address, bytes);
+    } else {
+        copy(buffer, to, bytes, false);
+    }
+    own_units(shared, first, units, (uint32_t) slot + 1);
+    write_line(&shared->lines[slot], key, stamp, first << 32 | bytes);
+    atomic_store_explicit(&shared->tags[slot], osc_cached_shared_tag(hash), memory_order_relaxed);
+    ++shared->header->occupied;
+    shared->header->hand = first + units;
+    return true;
+}
+
+bool osc_cached_shared_publish(osc_cached_shared_t *shared, osc_cached_key_t key, uint64_t stamp,
+                               const osc_cached_buffer_t *buffer, size_t bytes,
+                               osc_cached_copy_fn_t copy)
+{
+    bool kept;
+
+    /* an entry that takes more than a quarter of all would leave before it pays */
+    if (0 == bytes || shared->config.max_memory / 4 < bytes || UINT32_MAX < bytes
+        || stamp != osc_cached_shared_stamp(shared, key.target) || !take_lock(shared)) {
+        return false;
+    }
+    kept = insert(shared, key, stamp, buffer, bytes, copy);
+    release_lock(shared);
+    return kept;
+}
+
+uint64_t osc_cached_shared_memory(const osc_cached_shared_t *shared)
+{
+    return osc_cached_shared_first(&shared->config)
+           + slots_of(shared) * (sizeof(line_t) + sizeof(uint32_t))
+           + limit_of(shared) * (OSC_CACHED_SHARED_UNIT + sizeof(uint32_t));
+}
+
+static int find_broken(osc_cached_shared_t *shared)
+{
+    uint64_t occupied = 0, owned = 0, units = 0;
+
+    if (!has_right_limits(shared)) {
+        return 1;
+    }
+    for (uint64_t slot = 0; slot < slots_of(shared); ++slot) {
+        const line_t *line = &shared->lines[slot];
+
+        if (0 != atomic_load(&line->sequence) % 2 || (!is_empty(line) && !is_right(shared, slot))) {
+            return 2;
+        }
+        if (is_empty(line)) {
+            continue;
+        }
+        ++occupied;
+        units += units_of(line);
+        for (uint64_t i = 0; i < units_of(line); ++i) {
+            if (slot + 1 != atomic_load(&shared->owners[first_of(line) + i])) {
+                return 3;
+            }
+        }
+        if (slot
+            != find_key(shared, key_of(line), osc_cached_key_hash(&shared->seed, key_of(line)))) {
+            return 4;
+        }
+    }
+    for (uint64_t i = 0; i < limit_of(shared); ++i) {
+        owned += 0 != atomic_load(&shared->owners[i]);
+    }
+    return (owned != units) ? 3 : (occupied != shared->header->occupied) ? 4 : 0;
+}
+
+int osc_cached_shared_verify(osc_cached_shared_t *shared)
+{
+    int broken;
+
+    if (!take_lock(shared)) {
+        return osc_cached_shared_is_good(shared) ? -1 : 1;
+    }
+    broken = find_broken(shared);
+    release_lock(shared);
+    return broken;
+}

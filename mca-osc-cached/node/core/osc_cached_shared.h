@@ -1,0 +1,333 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ *
+ * The cache that the processes of a node share: one segment of memory that each of them has mapped,
+ * wherever it likes. Only numbers are in it, no pointers.
+ *
+ *     | header | targets | owners | tags | lines | arena |     fixed places; all but the first two
+ *                                                              parts have memory up to a limit
+ *     target: generation, writes on their way
+ *     hash -> bucket of 8 tags -> line: key, stamp, first unit and bytes, check -> bytes in the
+ * arena owner of a unit of the arena: the line that has it
+ *
+ * Hits take no lock. A line has a sequence number, which is odd while the line changes. A hit reads
+ * it, then the line, copies the bytes, and reads it again: when it is the same, the bytes are those
+ * of the line. When it is odd, or after TRIES changes, the hit is a miss. A line is emptied before
+ * its units are given to another one, so whoever copies from them notices.
+ *
+ * Changes are made under one lock, robust and shared by the processes. Who does not get it within
+ * some tries keeps nothing: nobody waits for a process that was stopped. When its owner has died
+ * the next one recovers: lines that are odd are emptied, of the others those that do not obey the
+ * invariants are, too, and the owners of all units are found anew. Nothing that can be seen by a
+ * hit is half done at any moment, so hits go on meanwhile.
+ *
+ * Validity is as in osc_cached_cache.h: a line carries a stamp, the sum of its target's generation
+ * and of the segment's, from before its bytes were asked for. Any process may add one to either.
+ * Own writes: who writes to a target counts it as written to, and adds one to its generation, in
+ * this order, before the write is issued, and takes it off the count when it is complete; who
+ * fetches reads the generation first, and keeps nothing of a target that is being written to.
+ *
+ * Room. Units of the arena are given out in a circle. A line that was hit since the hand came by
+ * stays, at most PATIENCE of them per insertion; the others leave. Before something leaves that
+ * could be served, the arena is doubled, and so are the lines when 5/8 of them are in use: what is
+ * there stays where it is. Lines are split by one more bit of the hash. grow() gets memory for a
+ * part of the segment, before anybody touches it.
+ *
+ * Damage. Each line has a check of its content. When a line that did not change fails it, or the
+ * header does not look as it should, the segment is marked, and nobody uses it any more.
+ *
+ * Invariants (osc_cached_shared_verify returns the number of the first broken one; under the lock):
+ *  I1 the numbers of the header are those that this process knows, or in their limits.
+ *  I2 no line is odd; one that is not empty has the right check, tag and bucket.
+ *  I3 units of lines are below the limit and belong to one line each, as their owners say.
+ *  I4 as many lines are in use as the header says; no key twice.
+ */
+#ifndef OSC_CACHED_SHARED_H
+#define OSC_CACHED_SHARED_H
+
+#include "osc_cached_alloc.h"
+#include "osc_cached_cache.h"
+#include "osc_cached_key.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define OSC_CACHED_SHARED_MAGIC UINT64_C(0x6f73635f6e6f6431)
+
+enum {
+    OSC_CACHED_SHARED_UNIT = 64,     /**< bytes of the arena that are given out together: a line */
+    OSC_CACHED_SHARED_WAYS = 8,      /**< lines of a bucket; their tags are half a line */
+    OSC_CACHED_SHARED_TRIES = 8,     /**< of a hit whose line changes meanwhile */
+    OSC_CACHED_SHARED_PATIENCE = 64, /**< lines that stay for an insertion because they were hit */
+};
+
+typedef struct {
+    uint64_t memory;     /**< bytes of the arena at the start */
+    uint64_t max_memory; /**< that it may become; below 2^38 */
+    uint32_t slots;      /**< lines at the start: a power of two, at least a bucket */
+    uint32_t max_slots;  /**< the same, that they may become */
+    uint32_t targets;    /**< are below this */
+    uint64_t seed;       /**< of the hash */
+} osc_cached_shared_config_t;
+
+/** Get memory for these bytes of the segment. @return false: there is none */
+typedef bool (*osc_cached_shared_grow_fn_t)(void *context, uint64_t offset, uint64_t bytes);
+
+typedef struct {
+    _Atomic uint64_t generation;
+    _Atomic uint64_t writing; /**< processes whose writes are on their way */
+} osc_cached_shared_target_t;
+
+typedef struct {
+    _Alignas(64) _Atomic uint64_t sequence; /**< odd: it is being changed */
+    _Atomic uint64_t address;
+    _Atomic uint64_t name; /**< target and layout */
+    _Atomic uint64_t stamp;
+    _Atomic uint64_t
+        place; /**< first unit, and below it the number of bytes; 0: the line is empty */
+    _Atomic uint64_t check; /**< of the four */
+    _Atomic uint64_t used;  /**< it was hit since the hand came by */
+} osc_cached_shared_line_t;
+
+typedef struct {
+    /* what a hit reads */
+    _Alignas(64) _Atomic uint64_t magic;
+    _Atomic uint64_t generation;
+    _Atomic uint64_t damaged;
+    _Atomic uint64_t slots; /**< lines */
+    _Atomic uint64_t limit; /**< units that have memory */
+    /* written by the first process, once */
+    _Alignas(64) osc_cached_shared_config_t config;
+    /* under the lock; counters are read without it */
+    _Alignas(64) pthread_mutex_t lock;
+    uint64_t hand;     /**< unit that is given out next, if possible */
+    uint64_t occupied; /**< lines that are not empty */
+    _Atomic uint64_t recoveries;
+    _Atomic uint64_t evictions;
+    _Atomic uint64_t growths;
+} osc_cached_shared_header_t;
+
+/** A process's view of the segment. What the parts are is not read from the segment again. */
+typedef struct {
+    osc_cached_shared_header_t *header;
+    osc_cached_shared_target_t *targets;
+    _Atomic uint32_t *owners; /**< by unit: line plus 1; 0: free */
+    _Atomic uint32_t *tags;
+    osc_cached_shared_line_t *lines;
+    char *arena;
+    osc_cached_key_seed_t seed;
+    osc_cached_shared_config_t config;
+    osc_cached_shared_grow_fn_t grow;
+    void *context;
+    uint32_t rest; /**< insertions until grow is asked again */
+} osc_cached_shared_t;
+
+/** Bytes of the segment. The first osc_cached_shared_first(config) of them must have memory; grow
+ * is asked for the others. @return 0: the configuration is not good */
+uint64_t osc_cached_shared_size(const osc_cached_shared_config_t *config);
+uint64_t osc_cached_shared_first(const osc_cached_shared_config_t *config);
+
+/**
+ * Make a segment, of bytes that are all 0.
+ *
+ * @param memory  aligned to 64 bytes
+ * @return OSC_CACHED_OK, OSC_CACHED_BAD_ARGUMENT, or OSC_CACHED_NO_MEMORY when grow says so
+ */
+int osc_cached_shared_create(osc_cached_shared_t *shared, void *memory,
+                             const osc_cached_shared_config_t *config,
+                             osc_cached_shared_grow_fn_t grow, void *context);
+
+/** Look at a segment that another process has made. @return OSC_CACHED_BAD_ARGUMENT: it is not one
+ * with this configuration */
+int osc_cached_shared_attach(osc_cached_shared_t *shared, void *memory,
+                             const osc_cached_shared_config_t *config,
+                             osc_cached_shared_grow_fn_t grow, void *context);
+
+/** Nobody shall use the segment any more. */
+void osc_cached_shared_condemn(osc_cached_shared_t *shared);
+
+static inline bool osc_cached_shared_is_good(const osc_cached_shared_t *shared)
+{
+    const osc_cached_shared_header_t *header = shared->header;
+
+    return OSC_CACHED_SHARED_MAGIC == atomic_load_explicit(&header->magic, memory_order_relaxed)
+           && 0 == atomic_load_explicit(&header->damaged, memory_order_relaxed);
+}
+
+/** The stamp of a get that is about to be issued; read osc_cached_shared_is_written afterwards. */
+static inline uint64_t osc_cached_shared_stamp(const osc_cached_shared_t *shared, int32_t target)
+{
+    uint64_t all = atomic_load_explicit(&shared->header->generation, memory_order_acquire);
+
+    return all + atomic_load_explicit(&shared->targets[target].generation, memory_order_acquire);
+}
+
+/** Whether somebody's write to the target is on its way. */
+static inline bool osc_cached_shared_is_written(const osc_cached_shared_t *shared, int32_t target)
+{
+    return 0 != atomic_load_explicit(&shared->targets[target].writing, memory_order_acquire);
+}
+
+/** A process is about to write to a target that it does not write to already. */
+static inline void osc_cached_shared_write_begin(osc_cached_shared_t *shared, int32_t target)
+{
+    atomic_fetch_add(&shared->targets[target].writing, 1);
+    atomic_fetch_add(&shared->targets[target].generation, 1);
+}
+
+/** All its writes there are complete. */
+static inline void osc_cached_shared_write_end(osc_cached_shared_t *shared, int32_t target)
+{
+    atomic_fetch_sub(&shared->targets[target].writing, 1);
+}
+
+/** Nothing that was fetched so far will be served. */
+static inline void osc_cached_shared_invalidate(osc_cached_shared_t *shared)
+{
+    atomic_fetch_add(&shared->header->generation, 1);
+}
+
+static inline uint64_t osc_cached_shared_name(osc_cached_key_t key)
+{
+    return (uint64_t) key.layout << 32 | (uint32_t) key.target;
+}
+
+static inline uint64_t osc_cached_shared_check(uint64_t address, uint64_t name, uint64_t stamp,
+                                               uint64_t place)
+{
+    return osc_cached_key_mix(address + name * UINT64_C(0x9e3779b97f4a7c15)
+                              + (stamp ^ place * UINT64_C(0xbf58476d1ce4e5b9)));
+}
+
+static inline uint64_t osc_cached_shared_units(uint64_t bytes)
+{
+    return (bytes + OSC_CACHED_SHARED_UNIT - 1) / OSC_CACHED_SHARED_UNIT;
+}
+
+/** Never 0, which is that of an empty line. */
+static inline uint32_t osc_cached_shared_tag(uint64_t hash)
+{
+    return (uint32_t) (hash >> 32) | 1;
+}
+
+static inline void osc_cached_shared_copy(void *to, const void *from, size_t bytes)
+{
+#ifdef __SANITIZE_THREAD__
+    /* it cannot know that what is read while it changes is thrown away */
+    for (size_t i = 0; i < bytes; ++i) {
+        __atomic_store_n((char *) to + i,
+                         __atomic_load_n((const char *) from + i, __ATOMIC_RELAXED),
+                         __ATOMIC_RELAXED);
+    }
+#else
+    memcpy(to, from, bytes);
+#endif
+}
+
+/** What was read or written before it comes before what follows. */
+static inline void osc_cached_shared_fence(void)
+{
+    atomic_thread_fence(memory_order_acq_rel);
+}
+
+/**
+ * Copy bytes of a line to a buffer, if they are there.
+ *
+ * @param skip  bytes from the begin of the line's
+ * @param copy  for buffers with a type
+ * @return whether they were; if not, anything may be in the buffer
+ */
+static inline bool osc_cached_shared_hit(osc_cached_shared_t *shared, osc_cached_key_t key,
+                                         uint32_t skip, const osc_cached_buffer_t *buffer,
+                                         size_t bytes, osc_cached_copy_fn_t copy)
+{
+    const osc_cached_shared_header_t *header = shared->header;
+    uint64_t hash = osc_cached_key_hash(&shared->seed, key), name = osc_cached_shared_name(key);
+    uint64_t slots = atomic_load_explicit(&header->slots, memory_order_relaxed);
+    uint64_t limit = atomic_load_explicit(&header->limit, memory_order_relaxed);
+    uint64_t slot = (hash * OSC_CACHED_SHARED_WAYS) & (slots - 1);
+    uint32_t tag = osc_cached_shared_tag(hash);
+
+    if (!osc_cached_shared_is_good(shared) || shared->config.max_slots <= slots - 1
+        || shared->config.max_memory / OSC_CACHED_SHARED_UNIT < limit) {
+        return false;
+    }
+    for (uint64_t end = slot + OSC_CACHED_SHARED_WAYS; slot < end; ++slot) {
+        osc_cached_shared_line_t *line = &shared->lines[slot];
+
+        if (tag != atomic_load_explicit(&shared->tags[slot], memory_order_relaxed)) {
+            continue;
+        }
+        for (int tries = 0; tries < OSC_CACHED_SHARED_TRIES; ++tries) {
+            uint64_t sequence = atomic_load_explicit(&line->sequence, memory_order_acquire);
+            uint64_t address = atomic_load_explicit(&line->address, memory_order_relaxed);
+            uint64_t own = atomic_load_explicit(&line->name, memory_order_relaxed);
+            uint64_t stamp = atomic_load_explicit(&line->stamp, memory_order_relaxed);
+            uint64_t place = atomic_load_explicit(&line->place, memory_order_relaxed);
+            uint64_t check = atomic_load_explicit(&line->check, memory_order_relaxed);
+            uint64_t first = place >> 32, have = (uint32_t) place;
+            const char *from = shared->arena + first * OSC_CACHED_SHARED_UNIT + skip;
+
+            if (0 != sequence % 2) {
+                return false;
+            }
+            if (address != key.address || own != name) {
+                break; /* another key with this tag, or it is one now */
+            }
+            if (check != osc_cached_shared_check(address, own, stamp, place)
+                || limit < first + osc_cached_shared_units(have)) {
+                osc_cached_shared_fence();
+                if (sequence == atomic_load_explicit(&line->sequence, memory_order_relaxed)
+                    && limit == atomic_load_explicit(&header->limit, memory_order_relaxed)) {
+                    osc_cached_shared_condemn(shared);
+                    return false;
+                }
+                continue;
+            }
+            if (have < skip + bytes || stamp != osc_cached_shared_stamp(shared, key.target)) {
+                return false;
+            }
+            if (NULL == buffer->type) {
+                osc_cached_shared_copy(buffer->address, from, bytes);
+            } else {
+                copy(buffer, (void *) from, bytes, true);
+            }
+            osc_cached_shared_fence();
+            if (sequence == atomic_load_explicit(&line->sequence, memory_order_relaxed)) {
+                if (0 == atomic_load_explicit(&line->used, memory_order_relaxed)) {
+                    atomic_store_explicit(&line->used, 1, memory_order_relaxed);
+                }
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/**
+ * Keep what a get has brought.
+ *
+ * @param stamp   osc_cached_shared_stamp from before the get was issued
+ * @param buffer  the bytes; with a type they are read by copy
+ * @return whether it is there now; if not: it is not valid any more, or there is no room, or others
+ *         change the segment
+ */
+bool osc_cached_shared_publish(osc_cached_shared_t *shared, osc_cached_key_t key, uint64_t stamp,
+                               const osc_cached_buffer_t *buffer, size_t bytes,
+                               osc_cached_copy_fn_t copy);
+
+/** Bytes of the segment that have memory. */
+uint64_t osc_cached_shared_memory(const osc_cached_shared_t *shared);
+
+/** @return 0, or the number of the first broken invariant of this file; -1: the lock is not free */
+int osc_cached_shared_verify(osc_cached_shared_t *shared);
+
+#endif /* OSC_CACHED_SHARED_H */
