@@ -1,0 +1,54 @@
+/* A process that has copies is killed, in a job with fault tolerance: a writer's flush does not wait for it,
+ * and the survivors go on.
+ *
+ * test: for=osc-cached needs=cache cache="mode=coherent stores=sync" ranks=3 transport=shm,tcp limit=60 mpirun-5.0="--with-ft ulfm" allow="Epoll MOD|send_msg: write failed|^---|WARNING: The selected|^operation, yet|^When using|^However, fail|^In this framework|^failure scenarios"
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "coherent.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+enum { WORDS = 1024 };
+
+int main(int argc, char **argv)
+{
+    const char *enabled = getenv("OMPI_MCA_mpi_ft_enable");
+    struct counters c;
+    MPI_Win win;
+    long *base, word = 5;
+
+    test_init(&argc, &argv);
+    if (NULL == enabled || 0 == strcmp("0", enabled)) {
+        test_skip("fault tolerance is not enabled (mpi_ft_enable)");
+    }
+    OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    OK(MPI_Alloc_mem(WORDS * sizeof(long), MPI_INFO_NULL, &base));
+    memset(base, 0, WORDS * sizeof(long));
+    win = test_win_make(base, WORDS * sizeof(long), sizeof(long), &base);
+    counters_open(&c, &win);
+    test_barrier();
+    OK(MPI_Win_lock_all(0, win));
+    if (2 == test_rank) {
+        CHECK(coherent_warm(win, &c, 0, 7, 0), "never a hit");
+        coherent_tell(1);
+        raise(SIGKILL);
+    } else if (1 == test_rank) {
+        coherent_hear(2);
+        for (int i = 0; i < 3; ++i, ++word) {
+            OK(MPI_Put(&word, 1, MPI_LONG, 0, 7, 1, MPI_LONG, win));
+            OK(MPI_Win_flush(0, win));
+            CHECK(word == coherent_get(win, 0, 7), "an old value");
+        }
+        coherent_tell(0);
+        coherent_hear(0);
+    } else {
+        coherent_hear(1);
+        OK(MPI_Win_sync(win));
+        CHECK(7 == *(volatile long *) &base[7], "%ld", base[7]);
+        coherent_tell(1);
+    }
+    _exit(0 != test_failures); /* MPI_Win_free and MPI_Finalize are for all processes */
+}
