@@ -1,7 +1,7 @@
 /* A process that has copies is killed, in a job with fault tolerance: a writer's flush does not wait for it,
  * and the survivors go on.
  *
- * test: for=osc-cached needs=cache cache="mode=coherent stores=sync" ranks=3 transport=shm,tcp limit=60 mpirun-5.0="--with-ft ulfm" allow="Epoll MOD|send_msg: write failed|^---|WARNING: The selected|^operation, yet|^When using|^However, fail|^In this framework|^failure scenarios"
+ * test: for=osc-cached needs=cache cache="mode=coherent stores=sync" ranks=3 transport=shm,tcp limit=60 mpirun-5.0="--with-ft ulfm" allow="Epoll MOD|send_msg: write failed|^---|WARNING: The selected|^operation, yet|^When using|^However, fail|^In this framework|^failure scenarios|more processes have sent help"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
