@@ -23,6 +23,7 @@
 #include "ompi/constants.h"
 
 #include "osc_cached_forward.h"
+#include "osc_cached_advise.h"
 #include "coherence/osc_cached_coherence.h"
 #include "helper/osc_cached_helper.h"
 #include "osc_cached_get.h"
@@ -150,6 +151,7 @@ static int forward_free(ompi_win_t *win)
         ompi_osc_cached_verify_forget(window);
         ompi_osc_cached_type_forget(window);
     }
+    ompi_osc_cached_advise_end(window);
     ompi_osc_cached_window_destroy(window);
     *win->w_osc_module = inner; /* now that no tool can find the window and install ours again */
     ret = inner.osc_free(win);
@@ -160,66 +162,8 @@ static int forward_free(ompi_win_t *win)
 
 /* communication */
 
-FORWARD_WRITE(put, puts, true, target_disp, target_count, target_dt,
-              (const void *origin_addr, ompi_osc_cached_count_t origin_count,
-               struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
-               ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
-               ompi_win_t *win),
-              (origin_addr, origin_count, origin_dt, target, target_disp, target_count, target_dt,
-               win))
-
-FORWARD_WRITE(accumulate, accumulates, true, target_disp, target_count, target_dt,
-              (const void *origin_addr, ompi_osc_cached_count_t origin_count,
-               struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
-               ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
-               struct ompi_op_t *op, ompi_win_t *win),
-              (origin_addr, origin_count, origin_dt, target, target_disp, target_count, target_dt,
-               op, win))
-
-FORWARD_WRITE(compare_and_swap, fetches, true, target_disp, 1, dt,
-              (const void *origin_addr, const void *compare_addr, void *result_addr,
-               struct ompi_datatype_t *dt, int target, ptrdiff_t target_disp, ompi_win_t *win),
-              (origin_addr, compare_addr, result_addr, dt, target, target_disp, win))
-
-FORWARD_WRITE(fetch_and_op, fetches, MPI_NO_OP != op, target_disp, 1, dt,
-              (const void *origin_addr, void *result_addr, struct ompi_datatype_t *dt, int target,
-               ptrdiff_t target_disp, struct ompi_op_t *op, ompi_win_t *win),
-              (origin_addr, result_addr, dt, target, target_disp, op, win))
-
-FORWARD_WRITE(get_accumulate, fetches, MPI_NO_OP != op, target_disp, target_count, target_dt,
-              (const void *origin_addr, ompi_osc_cached_count_t origin_count,
-               struct ompi_datatype_t *origin_dt, void *result_addr,
-               ompi_osc_cached_count_t result_count, struct ompi_datatype_t *result_dt, int target,
-               ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
-               struct ompi_datatype_t *target_dt, struct ompi_op_t *op, ompi_win_t *win),
-              (origin_addr, origin_count, origin_dt, result_addr, result_count, result_dt, target,
-               target_disp, target_count, target_dt, op, win))
-
-FORWARD_WRITE(rput, puts, true, target_disp, target_count, target_dt,
-              (const void *origin_addr, ompi_osc_cached_count_t origin_count,
-               struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
-               ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
-               ompi_win_t *win, struct ompi_request_t **request),
-              (origin_addr, origin_count, origin_dt, target, target_disp, target_count, target_dt,
-               win, request))
-
-FORWARD_WRITE(raccumulate, accumulates, true, target_disp, target_count, target_dt,
-              (const void *origin_addr, ompi_osc_cached_count_t origin_count,
-               struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
-               ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
-               struct ompi_op_t *op, ompi_win_t *win, struct ompi_request_t **request),
-              (origin_addr, origin_count, origin_dt, target, target_disp, target_count, target_dt,
-               op, win, request))
-
-FORWARD_WRITE(rget_accumulate, fetches, MPI_NO_OP != op, target_disp, target_count, target_dt,
-              (const void *origin_addr, ompi_osc_cached_count_t origin_count,
-               struct ompi_datatype_t *origin_dt, void *result_addr,
-               ompi_osc_cached_count_t result_count, struct ompi_datatype_t *result_dt, int target,
-               ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
-               struct ompi_datatype_t *target_dt, struct ompi_op_t *op, ompi_win_t *win,
-               struct ompi_request_t **request),
-              (origin_addr, origin_count, origin_dt, result_addr, result_count, result_dt, target,
-               target_disp, target_count, target_dt, op, win, request))
+#define OSC_CACHED_WRITES FORWARD_WRITE
+#include "osc_cached_writes.def"
 
 /* the target's side of active target synchronisation */
 
@@ -293,16 +237,19 @@ static void exchange(ompi_osc_cached_window_t *window, const ompi_osc_base_modul
     typedef int (*slot_t)(void);
     enum { SLOTS = sizeof(ompi_osc_base_module_t) / sizeof(slot_t) };
     char *table = (char *) window->win->w_osc_module;
-    slot_t mine[SLOTS], theirs[SLOTS];
+    char *below = (NULL == window->advised) ? NULL : (char *) ompi_osc_cached_advise_below(window);
+    slot_t mine[SLOTS], theirs[SLOTS], above[SLOTS];
 
     /* a module is a plain array of function pointers; a new one would be missing above */
     _Static_assert(29 == SLOTS, "this Open MPI has other slots in its osc module");
 
     memcpy(mine, functions, sizeof(mine));
     memcpy(theirs, &window->inner, sizeof(theirs));
+    memcpy(above, &ompi_osc_cached_advise_functions, sizeof(above));
     for (int i = 0; i < SLOTS; ++i) {
         if (NULL != mine[i] && NULL != theirs[i]) {
-            memcpy(table + i * sizeof(slot_t), ours ? &mine[i] : &theirs[i], sizeof(slot_t));
+            memcpy(((NULL != below && NULL != above[i]) ? below : table) + i * sizeof(slot_t),
+                   ours ? &mine[i] : &theirs[i], sizeof(slot_t));
         }
     }
 }
@@ -342,6 +289,15 @@ void ompi_osc_cached_forward_install(ompi_osc_cached_window_t *window)
 {
     window->inner = *window->win->w_osc_module;
     window->changed = update;
+    ompi_osc_cached_advise_begin(window);
+    if (NULL != window->advised) {
+        ompi_osc_cached_advised_t *advised = window->advised;
+
+        *ompi_osc_cached_advise_below(window) = window->inner;
+        window->advised = NULL; /* these go to the table itself */
+        exchange(window, &ompi_osc_cached_advise_functions, true);
+        window->advised = advised;
+    }
     exchange(window, &memory, true);
     if (window->cacheable) {
         exchange(window, &epochs, true);

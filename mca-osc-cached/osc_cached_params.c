@@ -100,6 +100,15 @@ static const mca_base_var_enum_value_t stats_kinds[] = {
     {.value = 0, .string = NULL},
 };
 
+static const mca_base_var_enum_value_t advise_kinds[] = {
+    {.value = OSC_CACHED_ADVISE_OFF, .string = "off"},
+    {.value = OSC_CACHED_ADVISE_TEXT, .string = "text"},
+    {.value = OSC_CACHED_ADVISE_JSON, .string = "json"},
+    {.value = OSC_CACHED_ADVISE_OFF, .string = "false"},
+    {.value = OSC_CACHED_ADVISE_TEXT, .string = "true"},
+    {.value = 0, .string = NULL},
+};
+
 static const mca_base_var_enum_value_t helper_places[] = {
     {.value = OSC_CACHED_PER_PROCESS, .string = "process"},
     {.value = OSC_CACHED_PER_NODE, .string = "node"},
@@ -201,7 +210,7 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
     mca_base_var_enum_t *mode_enum = NULL, *scheme_enum = NULL, *passive_enum = NULL,
                         *helper_enum = NULL, *transfers_enum = NULL, *sync_enum = NULL,
                         *per_enum = NULL, *route_enum = NULL, *stores_enum = NULL,
-                        *stats_enum = NULL;
+                        *stats_enum = NULL, *advise_enum = NULL;
     const char *refused = NULL, *misspelt;
     int ret;
 
@@ -227,7 +236,9 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
         || OPAL_SUCCESS
                != mca_base_var_enum_create("osc_cached_stores", ompi_osc_cached_stores,
                                            &stores_enum)
-        || OPAL_SUCCESS != mca_base_var_enum_create("osc_cached_stats", stats_kinds, &stats_enum)) {
+        || OPAL_SUCCESS != mca_base_var_enum_create("osc_cached_stats", stats_kinds, &stats_enum)
+        || OPAL_SUCCESS
+               != mca_base_var_enum_create("osc_cached_advise", advise_kinds, &advise_enum)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
 
@@ -241,6 +252,7 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
 #define TYPE_SYNC MCA_BASE_VAR_TYPE_INT
 #define TYPE_PER MCA_BASE_VAR_TYPE_INT
 #define TYPE_STATS MCA_BASE_VAR_TYPE_INT
+#define TYPE_ADVISE MCA_BASE_VAR_TYPE_INT
 #define TYPE_FILE_ROUTE MCA_BASE_VAR_TYPE_INT
 #define TYPE_STORES MCA_BASE_VAR_TYPE_INT
 #define ENUM_STRING NULL
@@ -253,6 +265,7 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
 #define ENUM_SYNC sync_enum
 #define ENUM_PER per_enum
 #define ENUM_STATS stats_enum
+#define ENUM_ADVISE advise_enum
 #define ENUM_FILE_ROUTE route_enum
 #define ENUM_STORES stores_enum
 #define OSC_CACHED_PARAM(name, kind, def, level, scope, help)                                     \
@@ -277,6 +290,7 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
     OBJ_RELEASE(sync_enum);
     OBJ_RELEASE(per_enum);
     OBJ_RELEASE(stats_enum);
+    OBJ_RELEASE(advise_enum);
     OBJ_RELEASE(route_enum);
     OBJ_RELEASE(stores_enum);
 

@@ -75,6 +75,13 @@ typedef enum {
     OSC_CACHED_STATS_JSON,
 } ompi_osc_cached_stats_t;
 
+/** What is advised at the end. */
+typedef enum {
+    OSC_CACHED_ADVISE_OFF,
+    OSC_CACHED_ADVISE_TEXT,
+    OSC_CACHED_ADVISE_JSON,
+} ompi_osc_cached_advise_kind_t;
+
 /** When a window on a file is written to it. */
 typedef enum {
     OSC_CACHED_SYNC_SYNC,
@@ -102,6 +109,7 @@ typedef struct {
 #define OSC_CACHED_FIELD_SYNC int
 #define OSC_CACHED_FIELD_PER int
 #define OSC_CACHED_FIELD_STATS int
+#define OSC_CACHED_FIELD_ADVISE int
 #define OSC_CACHED_FIELD_FILE_ROUTE int
 #define OSC_CACHED_PARAM(name, kind, def, level, scope, help) OSC_CACHED_FIELD_##kind name;
 #define OSC_CACHED_NUMBER(name, unit, def, least, most, level, scope, help) char *name;

@@ -13,6 +13,7 @@
 
 #include "ompi_config.h"
 
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,16 +22,20 @@
 #include "ompi/constants.h"
 #include "ompi/mca/coll/coll.h"
 
+#include "osc_cached_advise.h"
+#include "osc_cached_memory.h"
 #include "osc_cached_summary.h"
 
 static opal_mutex_t lock = OPAL_MUTEX_STATIC_INIT;
 static osc_cached_table_t table;
+static osc_cached_advice_t advice;
 
 bool ompi_osc_cached_summary_wanted(void)
 {
     return OSC_CACHED_STATS_JOB == ompi_osc_cached_params.stats
            || OSC_CACHED_STATS_JSON == ompi_osc_cached_params.stats
-           || 0 < ompi_osc_cached_numbers.verify;
+           || 0 < ompi_osc_cached_numbers.verify
+           || OSC_CACHED_ADVISE_OFF != ompi_osc_cached_params.advise;
 }
 
 void ompi_osc_cached_summary_begin(ompi_osc_cached_window_t *window, ompi_communicator_t *comm)
@@ -45,13 +50,45 @@ void ompi_osc_cached_summary_begin(ompi_osc_cached_window_t *window, ompi_commun
     }
 }
 
+/* What was seen of a window by those who watched it. Collective. */
+static void advise(ompi_osc_cached_window_t *window)
+{
+    ompi_communicator_t *comm = window->comm;
+    const char *name = window->win->w_name;
+    double mine[OSC_CACHED_ADVICE_SIDES][OSC_CACHED_ADVISE_SUMS];
+    osc_cached_advice_row_t row = {
+        .inner = window->inner_name,
+        .windows = 1,
+        .processes = 1,
+        .cacheable = window->cacheable,
+    };
+
+    ompi_osc_cached_advise_sums(window, mine);
+    memcpy(row.sums, mine, sizeof(mine));
+    if (NULL != comm
+        && OMPI_SUCCESS
+               == comm->c_coll->coll_reduce(
+                   mine, row.sums, OSC_CACHED_ADVICE_SIDES * OSC_CACHED_ADVISE_SUMS, MPI_DOUBLE,
+                   MPI_SUM, 0, comm, comm->c_coll->coll_reduce_module)) {
+        row.processes = (uint32_t) ompi_comm_size(comm);
+    }
+    if (0 == ompi_group_rank(window->win->w_group)) {
+        snprintf(row.name, sizeof(row.name), "%s", (NULL == name) ? "" : name);
+        opal_mutex_lock(&lock);
+        osc_cached_advice_add(&advice, &row);
+        opal_mutex_unlock(&lock);
+    }
+}
+
 void ompi_osc_cached_summary_freed(ompi_osc_cached_window_t *window)
 {
     ompi_communicator_t *comm = window->comm;
     const char *name = window->win->w_name;
     uint64_t mine[OSC_CACHED_SUMS];
     osc_cached_row_t row = {
-        .mode = ompi_osc_cached_modes[window->mode].string,
+        .mode =
+            ompi_osc_cached_modes[(NULL == window->advised) ? window->mode : OSC_CACHED_MODE_OFF]
+                .string,
         .inner = window->inner_name,
         .windows = 1,
         .processes = 1,
@@ -65,6 +102,9 @@ void ompi_osc_cached_summary_freed(ompi_osc_cached_window_t *window)
     }
     if (!ompi_osc_cached_summary_wanted()) {
         return;
+    }
+    if (OSC_CACHED_ADVISE_OFF != ompi_osc_cached_params.advise) {
+        advise(window);
     }
     ompi_osc_cached_window_sums(window, mine);
     memcpy(row.sums, mine, sizeof(mine));
@@ -82,7 +122,14 @@ void ompi_osc_cached_summary_freed(ompi_osc_cached_window_t *window)
     }
 }
 
-void ompi_osc_cached_summary_finalize(void)
+static void print(char *text)
+{
+    /* not opal_output, which may put something before it: that would be no JSON */
+    (void) fputs(text, stderr);
+    free(text);
+}
+
+static void tell_table(void)
 {
     char *text = (0 < table.count) ? malloc(OSC_CACHED_TABLE_BYTES) : NULL;
 
@@ -94,9 +141,38 @@ void ompi_osc_cached_summary_finalize(void)
         } else {
             osc_cached_table_verified(&table, text, OSC_CACHED_TABLE_BYTES);
         }
-        /* not opal_output, which may put something before it: that would be no JSON */
-        (void) fputs(text, stderr);
-        free(text);
+        print(text);
     }
     table.count = 0;
+}
+
+static void tell_advice(void)
+{
+    char *text = (0 < advice.count) ? malloc(OSC_CACHED_ADVICE_BYTES) : NULL;
+
+    if (NULL != text) {
+        advice.memory = (double) ompi_osc_cached_budget.available(ompi_osc_cached_budget.context);
+        advice.cheap_ns = ompi_osc_cached_cheap_below();
+        if (OSC_CACHED_ADVISE_JSON == ompi_osc_cached_params.advise
+            || OSC_CACHED_STATS_JSON == ompi_osc_cached_params.stats) {
+            osc_cached_advice_json(&advice, text, OSC_CACHED_ADVICE_BYTES);
+        } else {
+            osc_cached_advice_print(&advice, text, OSC_CACHED_ADVICE_BYTES);
+        }
+        print(text);
+    }
+    advice.count = 0;
+}
+
+void ompi_osc_cached_summary_finalize(void)
+{
+    /* JSON has no decimal comma, whatever the program's locale has */
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t) 0), before = uselocale(plain);
+
+    tell_table();
+    tell_advice();
+    (void) uselocale(before);
+    if ((locale_t) 0 != plain) {
+        freelocale(plain);
+    }
 }

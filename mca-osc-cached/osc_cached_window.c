@@ -194,7 +194,7 @@ ompi_osc_cached_peer_t *ompi_osc_cached_peer_add(ompi_osc_cached_window_t *windo
 /* Whether the mode keeps anything in the present epoch. */
 static bool keeps(const ompi_osc_cached_window_t *window)
 {
-    if (!window->cacheable || OSC_CACHED_EPOCH_NONE == window->epoch) {
+    if (!window->cacheable || OSC_CACHED_EPOCH_NONE == window->epoch || NULL != window->advised) {
         return false;
     }
     switch (window->mode) {
@@ -255,6 +255,7 @@ void ompi_osc_cached_window_invalidate(ompi_osc_cached_window_t *window)
     if (window->cacheable) {
         ompi_osc_cached_window_lock(window);
         osc_cached_cache_invalidate(&window->cache);
+        OSC_CACHED_WRITE(window->invalidated, window->invalidated + 1);
         ompi_osc_cached_window_unlock(window);
     }
 }

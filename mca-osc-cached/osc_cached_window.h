@@ -211,6 +211,8 @@ typedef struct ompi_osc_cached_window_t {
     struct ompi_osc_cached_coherence_t *coherence; /**< see coherence/; NULL: it is not coherent */
     ompi_osc_cached_stores_t stores;               /**< of this process, in a coherent window */
     uint32_t coherence_block;                      /**< bytes, or 0 */
+    struct ompi_osc_cached_advised_t *advised; /**< see osc_cached_advise.c; NULL: not watched */
+    uint32_t invalidated;                      /**< how often, by the program */
     /** OSC_CACHED_COHERENCE_COUNTS, in the order of osc_cached_stats.def; or NULL */
     const _Atomic unsigned long *coherence_counts;
     const _Atomic unsigned long *served; /**< operations that our helper did for others */

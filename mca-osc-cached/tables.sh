@@ -52,6 +52,7 @@ table_parameters()
         SYNC) values=$(names storage_syncs) ;;
         PER) values=$(names helper_places) ;;
         STATS) values=$(names stats_kinds) ;;
+        ADVISE) values=$(names advise_kinds) ;;
         FILE_ROUTE) values=$(names storage_routes) ;;
         *) fail "$name is of a kind that this script does not know: $kind" ;;
         esac

@@ -6,9 +6,10 @@
 #include "osc_cached_table.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "osc_cached_text.h"
 
 const char *const osc_cached_stat_names[OSC_CACHED_STAT_COUNT] = {
 #define OSC_CACHED_STAT(name, help) #name,
@@ -73,118 +74,54 @@ static double hit_rate(const osc_cached_row_t *row)
     return (0 == gets) ? 0 : 100.0 * (double) (SUM(row, hits) + SUM(row, joins)) / (double) gets;
 }
 
-/* Numbers */
-
-/* Three digits and a unit. */
-static void scaled(double value, double step, const char *const units[], int num_units,
-                   char text[16])
-{
-    int unit = 0;
-
-    /* not 1000 of one unit, but 1.00 of the next */
-    while (unit + 1 < num_units && step <= value * 1.0005) {
-        value /= step;
-        ++unit;
-    }
-    snprintf(text, 16, "%.*f%s",
-             (0 == unit && value == (double) (uint64_t) value) ? 0
-             : (value < 9.995)                                 ? 2
-             : (value < 99.95)                                 ? 1
-                                                               : 0,
-             value, units[unit]);
-}
-
-void osc_cached_table_number(uint64_t value, char text[16])
-{
-    static const char *const units[] = {"", " k", " M", " G", " T", " P", " E"};
-
-    if (value < 10000) {
-        snprintf(text, 16, "%" PRIu64, value);
-        return;
-    }
-    scaled((double) value, 1000, units, 7, text);
-}
-
-void osc_cached_table_bytes(uint64_t value, char text[16])
-{
-    static const char *const units[] = {" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"};
-
-    scaled((double) value, 1024, units, 7, text);
-}
-
-void osc_cached_table_time(uint64_t ns, char text[16])
-{
-    static const char *const units[] = {" ns", " us", " ms", " s"};
-
-    scaled((double) ns, 1000, units, 4, text);
-}
-
 /* Text */
 
-typedef struct {
-    char *at;
-    size_t left;
-} text_t;
-
-__attribute__((format(printf, 2, 3))) static void add(text_t *text, const char *format, ...)
-{
-    va_list arguments;
-    int length;
-
-    va_start(arguments, format);
-    length = vsnprintf(text->at, text->left, format, arguments);
-    va_end(arguments);
-    if (0 < length) {
-        size_t used = ((size_t) length < text->left) ? (size_t) length : text->left - 1;
-
-        text->at += used;
-        text->left -= used;
-    }
-}
-
 /* Why gets went past the cache; the mode comes before what single targets are like. */
-static void add_reason(text_t *text, const osc_cached_row_t *row)
+static void add_reason(osc_cached_text_t *text, const osc_cached_row_t *row)
 {
     uint64_t cheap = row->sums[OSC_CACHED_SUM_CHEAP], sampled = row->sums[OSC_CACHED_SUM_SAMPLED];
     uint64_t targets = row->sums[OSC_CACHED_SUM_TARGETS];
 
     if (!row->cacheable) {
-        add(text, "windows of osc/sm, shared and dynamic ones are not cached");
+        osc_cached_text_add(text, "windows of osc/sm, shared and dynamic ones are not cached");
     } else if (0 == strcmp(row->mode, "off")) {
-        add(text, "mode off");
+        osc_cached_text_add(text, "mode off");
     } else if (row->passes_passive && 0 < SUM(row, locks)) {
-        add(text, "mode transparent keeps nothing between lock and unlock; "
-                  "if the window is only read: osc_cached_mode always");
+        osc_cached_text_add(text, "mode transparent keeps nothing between lock and unlock; "
+                                  "if the window is only read: osc_cached_mode always");
     } else if (0 < cheap) {
-        add(text,
-            "%" PRIu64 " of %" PRIu64 " targets are as fast as the cache "
-            "(osc_cached_bypass_below)",
-            cheap, targets);
+        osc_cached_text_add(text,
+                            "%" PRIu64 " of %" PRIu64 " targets are as fast as the cache "
+                            "(osc_cached_bypass_below)",
+                            cheap, targets);
     } else if (0 < sampled) {
-        add(text, "caching did not pay for %" PRIu64 " of %" PRIu64 " targets (osc_cached_profit)",
+        osc_cached_text_add(
+            text, "caching did not pay for %" PRIu64 " of %" PRIu64 " targets (osc_cached_profit)",
             sampled, targets);
     } else {
-        add(text, "from the own process, while own writes are on their way, or too large");
+        osc_cached_text_add(
+            text, "from the own process, while own writes are on their way, or too large");
     }
 }
 
-static void add_row(text_t *text, const osc_cached_row_t *row)
+static void add_row(osc_cached_text_t *text, const osc_cached_row_t *row)
 {
     char gets[16], served[16], fetched[16], saved[16], memory[16], bypassed[16];
 
-    osc_cached_table_number(gets_of(row), gets);
-    osc_cached_table_bytes(SUM(row, bytes_served), served);
-    osc_cached_table_bytes(SUM(row, bytes_fetched), fetched);
-    osc_cached_table_time(SUM(row, ns_saved), saved);
-    osc_cached_table_bytes(SUM(row, storage_used), memory);
-    add(text, "  %-20.20s %7" PRIu32 " %-11s %-7s %9s %7.1f %% %10s %10s %9s %10s\n",
-        ('\0' == row->name[0]) ? "(no name)" : row->name, row->windows, row->mode, row->inner, gets,
-        hit_rate(row), served, fetched, saved, memory);
+    osc_cached_text_number(gets_of(row), gets);
+    osc_cached_text_bytes(SUM(row, bytes_served), served);
+    osc_cached_text_bytes(SUM(row, bytes_fetched), fetched);
+    osc_cached_text_time(SUM(row, ns_saved), saved);
+    osc_cached_text_bytes(SUM(row, storage_used), memory);
+    osc_cached_text_add(text,
+                        "  %-20.20s %7" PRIu32 " %-11s %-7s %9s %7.1f %% %10s %10s %9s %10s\n",
+                        ('\0' == row->name[0]) ? "(no name)" : row->name, row->windows, row->mode,
+                        row->inner, gets, hit_rate(row), served, fetched, saved, memory);
     if (0 < SUM(row, bypassed)) {
-        osc_cached_table_number(SUM(row, bypassed), bypassed);
-        add(text, "    %s bypassed: ", bypassed);
+        osc_cached_text_number(SUM(row, bypassed), bypassed);
+        osc_cached_text_add(text, "    %s bypassed: ", bypassed);
         add_reason(text, row);
-        add(text, "\n");
+        osc_cached_text_add(text, "\n");
     }
 }
 
@@ -201,21 +138,22 @@ static int next_row(const osc_cached_table_t *table, const bool shown[])
     return next;
 }
 
-static void add_verified(text_t *text, const osc_cached_row_t *total)
+static void add_verified(osc_cached_text_t *text, const osc_cached_row_t *total)
 {
     if (0 < SUM(total, verified)) {
-        add(text,
-            "osc/cached: %" PRIu64 " hits compared with the target's memory, %" PRIu64 " differ\n",
-            SUM(total, verified), SUM(total, mismatches));
+        osc_cached_text_add(text,
+                            "osc/cached: %" PRIu64
+                            " hits compared with the target's memory, %" PRIu64 " differ\n",
+                            SUM(total, verified), SUM(total, mismatches));
     }
 }
 
 void osc_cached_table_verified(const osc_cached_table_t *table, char *buffer, size_t size)
 {
     osc_cached_row_t total = total_of(table);
-    text_t text = {.at = buffer, .left = size};
+    osc_cached_text_t text = {.at = buffer, .left = size};
 
-    add(&text, "%s", "");
+    osc_cached_text_add(&text, "%s", "");
     add_verified(&text, &total);
 }
 
@@ -223,77 +161,62 @@ void osc_cached_table_print(const osc_cached_table_t *table, char *buffer, size_
 {
     osc_cached_row_t total = total_of(table);
     bool shown[OSC_CACHED_TABLE_ROWS] = {false};
-    text_t text = {.at = buffer, .left = size};
+    osc_cached_text_t text = {.at = buffer, .left = size};
     char gets[16], saved[16];
     int i;
 
-    osc_cached_table_number(gets_of(&total), gets);
-    osc_cached_table_time(SUM(&total, ns_saved), saved);
-    add(&text,
-        "osc/cached: %s gets of %" PRIu32 " processes in %" PRIu32
-        " windows, %.1f %% from the cache; %s saved (estimate, all processes)\n",
-        gets, total.processes, total.windows, hit_rate(&total), saved);
+    osc_cached_text_number(gets_of(&total), gets);
+    osc_cached_text_time(SUM(&total, ns_saved), saved);
+    osc_cached_text_add(&text,
+                        "osc/cached: %s gets of %" PRIu32 " processes in %" PRIu32
+                        " windows, %.1f %% from the cache; %s saved (estimate, all processes)\n",
+                        gets, total.processes, total.windows, hit_rate(&total), saved);
     add_verified(&text, &total);
-    add(&text, "  %-20s %7s %-11s %-7s %9s %9s %10s %10s %9s %10s\n", "window", "windows", "mode",
-        "inner", "gets", "hit rate", "served", "fetched", "saved", "memory");
+    osc_cached_text_add(&text, "  %-20s %7s %-11s %-7s %9s %9s %10s %10s %9s %10s\n", "window",
+                        "windows", "mode", "inner", "gets", "hit rate", "served", "fetched",
+                        "saved", "memory");
     for (int n = 0; n < OSC_CACHED_TABLE_SHOWN && 0 <= (i = next_row(table, shown)); ++n) {
         shown[i] = true;
         add_row(&text, &table->rows[i]);
     }
     if (OSC_CACHED_TABLE_SHOWN < table->count) {
-        add(&text, "  and %d more (osc_cached_stats json has all)\n",
-            table->count - OSC_CACHED_TABLE_SHOWN);
+        osc_cached_text_add(&text, "  and %d more (osc_cached_stats json has all)\n",
+                            table->count - OSC_CACHED_TABLE_SHOWN);
     }
 }
 
-/* A JSON string; what is no ASCII is left as it is. */
-static void add_string(text_t *text, const char *string)
+static void add_json(osc_cached_text_t *text, const osc_cached_row_t *row)
 {
-    add(text, "\"");
-    for (; '\0' != *string; ++string) {
-        unsigned char letter = (unsigned char) *string;
-
-        if ('"' == letter || '\\' == letter) {
-            add(text, "\\%c", letter);
-        } else if (letter < 0x20) {
-            add(text, "\\u%04x", letter);
-        } else {
-            add(text, "%c", letter);
-        }
-    }
-    add(text, "\"");
-}
-
-static void add_json(text_t *text, const osc_cached_row_t *row)
-{
-    add(text, "\"windows\": %" PRIu32 ", \"processes\": %" PRIu32 ", \"hit_rate\": %.4f",
-        row->windows, row->processes, hit_rate(row) / 100);
+    osc_cached_text_add(text,
+                        "\"windows\": %" PRIu32 ", \"processes\": %" PRIu32 ", \"hit_rate\": %.4f",
+                        row->windows, row->processes, hit_rate(row) / 100);
     for (int i = 0; i < OSC_CACHED_STAT_COUNT; ++i) {
-        add(text, ", \"%s\": %" PRIu64, osc_cached_stat_names[i], row->sums[i]);
+        osc_cached_text_add(text, ", \"%s\": %" PRIu64, osc_cached_stat_names[i], row->sums[i]);
     }
 }
 
 void osc_cached_table_json(const osc_cached_table_t *table, char *buffer, size_t size)
 {
     osc_cached_row_t total = total_of(table);
-    text_t text = {.at = buffer, .left = size};
+    osc_cached_text_t text = {.at = buffer, .left = size};
 
-    add(&text, "{\"osc_cached\": {\"total\": {");
+    osc_cached_text_add(&text, "{\"osc_cached\": {\"total\": {");
     add_json(&text, &total);
-    add(&text, "}, \"windows\": [");
+    osc_cached_text_add(&text, "}, \"windows\": [");
     for (int i = 0; i < table->count; ++i) {
         const osc_cached_row_t *row = &table->rows[i];
 
-        add(&text, "%s{\"name\": ", (0 == i) ? "" : ", ");
-        add_string(&text, row->name);
-        add(&text, ", \"mode\": \"%s\", \"inner\": \"%s\", ", row->mode, row->inner);
+        osc_cached_text_add(&text, "%s{\"name\": ", (0 == i) ? "" : ", ");
+        osc_cached_text_string(&text, row->name);
+        osc_cached_text_add(&text, ", \"mode\": \"%s\", \"inner\": \"%s\", ", row->mode,
+                            row->inner);
         if (0 < SUM(row, bypassed)) {
-            add(&text, "\"bypassed_because\": \"");
+            osc_cached_text_add(&text, "\"bypassed_because\": \"");
             add_reason(&text, row);
-            add(&text, "\", ");
+            osc_cached_text_add(&text, "\", ");
         }
         add_json(&text, row);
-        add(&text, "}");
+        osc_cached_text_add(&text, "}");
     }
-    add(&text, "]}}\n");
+    osc_cached_text_add(&text, "]}}\n");
 }

@@ -66,9 +66,4 @@ void osc_cached_table_verified(const osc_cached_table_t *table, char *text, size
 /** For programs: one JSON object. */
 void osc_cached_table_json(const osc_cached_table_t *table, char *text, size_t size);
 
-/** Numbers as people read them: "1.20 M", "52.4 KiB", "40.2 ms". */
-void osc_cached_table_number(uint64_t value, char text[16]);
-void osc_cached_table_bytes(uint64_t value, char text[16]);
-void osc_cached_table_time(uint64_t ns, char text[16]);
-
 #endif /* OSC_CACHED_TABLE_H */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "osc_cached_table.h"
+#include "osc_cached_text.h"
 
 static osc_cached_table_t table;
 static char text[OSC_CACHED_TABLE_BYTES];
@@ -44,23 +45,23 @@ static void test_numbers(void **state)
         uint64_t value;
         const char *wanted;
     } numbers[] = {
-        {osc_cached_table_number, 0, "0"},
-        {osc_cached_table_number, 9999, "9999"},
-        {osc_cached_table_number, 10000, "10.0 k"},
-        {osc_cached_table_number, 999499, "999 k"},
-        {osc_cached_table_number, 999600, "1.00 M"},
-        {osc_cached_table_number, 1234567, "1.23 M"},
-        {osc_cached_table_number, UINT64_MAX, "18.4 E"},
-        {osc_cached_table_bytes, 0, "0 B"},
-        {osc_cached_table_bytes, 1023, "1023 B"},
-        {osc_cached_table_bytes, 1024, "1.00 KiB"},
-        {osc_cached_table_bytes, 823296, "804 KiB"},
-        {osc_cached_table_bytes, UINT64_MAX, "16.0 EiB"},
-        {osc_cached_table_time, 0, "0 ns"},
-        {osc_cached_table_time, 41, "41 ns"},
-        {osc_cached_table_time, 40203711, "40.2 ms"},
-        {osc_cached_table_time, UINT64_C(3400000000), "3.40 s"},
-        {osc_cached_table_time, UINT64_C(123456000000000), "123456 s"},
+        {osc_cached_text_number, 0, "0"},
+        {osc_cached_text_number, 9999, "9999"},
+        {osc_cached_text_number, 10000, "10.0 k"},
+        {osc_cached_text_number, 999499, "999 k"},
+        {osc_cached_text_number, 999600, "1.00 M"},
+        {osc_cached_text_number, 1234567, "1.23 M"},
+        {osc_cached_text_number, UINT64_MAX, "18.4 E"},
+        {osc_cached_text_bytes, 0, "0 B"},
+        {osc_cached_text_bytes, 1023, "1023 B"},
+        {osc_cached_text_bytes, 1024, "1.00 KiB"},
+        {osc_cached_text_bytes, 823296, "804 KiB"},
+        {osc_cached_text_bytes, UINT64_MAX, "16.0 EiB"},
+        {osc_cached_text_time, 0, "0 ns"},
+        {osc_cached_text_time, 41, "41 ns"},
+        {osc_cached_text_time, 40203711, "40.2 ms"},
+        {osc_cached_text_time, UINT64_C(3400000000), "3.40 s"},
+        {osc_cached_text_time, UINT64_C(123456000000000), "123456 s"},
     };
 
     (void) state;

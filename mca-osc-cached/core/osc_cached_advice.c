@@ -1,0 +1,435 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+#include "osc_cached_advice.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "osc_cached_text.h"
+
+#define add osc_cached_text_add
+
+/* A cache that would save less than this part of the time is not worth a setting: it is less than
+ * two runs of a program differ by. */
+static const double least_saving = 0.02;
+/* The default mode is enough when it saves this part of what another one would. */
+static const double enough = 0.8;
+/* Gets of which less than this part repeats leave nothing to explain. */
+static const double few = 0.1;
+
+static void merge(osc_cached_advice_row_t *into, const osc_cached_advice_row_t *row)
+{
+    into->windows += row->windows;
+    into->processes = (into->processes < row->processes) ? row->processes : into->processes;
+    for (int side = 0; side < OSC_CACHED_ADVICE_SIDES; ++side) {
+        for (int i = 0; i < OSC_CACHED_ADVISE_SUMS; ++i) {
+            into->sums[side][i] += row->sums[side][i];
+        }
+    }
+}
+
+void osc_cached_advice_add(osc_cached_advice_t *advice, const osc_cached_advice_row_t *row)
+{
+    osc_cached_advice_row_t *last = &advice->rows[OSC_CACHED_ADVICE_ROWS - 1];
+
+    for (int i = 0; i < advice->count; ++i) {
+        osc_cached_advice_row_t *other = &advice->rows[i];
+
+        if (0 == strcmp(other->name, row->name) && 0 == strcmp(other->inner, row->inner)
+            && other->cacheable == row->cacheable) {
+            merge(other, row);
+            return;
+        }
+    }
+    if (advice->count < OSC_CACHED_ADVICE_ROWS) {
+        advice->rows[advice->count++] = *row;
+        return;
+    }
+    merge(last, row);
+    snprintf(last->name, sizeof(last->name), "(others)");
+}
+
+/* What is advised */
+
+static double sum_of(const osc_cached_advice_row_t *row, int sum)
+{
+    double all = 0;
+
+    for (int side = 0; side < OSC_CACHED_ADVICE_SIDES; ++side) {
+        all += row->sums[side][sum];
+    }
+    return all;
+}
+
+/* Of both sides together. Gets that are as fast as hits are not cached. */
+static osc_cached_prediction_t predict(const osc_cached_advice_t *advice,
+                                       const osc_cached_advice_row_t *row,
+                                       osc_cached_advise_life_t life, double memory)
+{
+    osc_cached_prediction_t all = {0};
+    double gets = sum_of(row, OSC_CACHED_ADVISE_GETS);
+
+    for (int side = 0; side < OSC_CACHED_ADVICE_SIDES; ++side) {
+        const double *sums = row->sums[side];
+        osc_cached_prediction_t one = osc_cached_advise_predict(sums, life, memory);
+
+        all.total_ns += one.total_ns;
+        if (0 < one.saving_ns && advice->cheap_ns <= osc_cached_advise_get_ns(sums)) {
+            all.saving_ns += one.saving_ns;
+            all.hit_rate += one.hit_rate * sums[OSC_CACHED_ADVISE_GETS] / gets;
+            all.memory += one.memory;
+        }
+    }
+    return all;
+}
+
+/* Why a cache is not worth it. */
+static osc_cached_advice_verdict_t why_not(const osc_cached_advice_t *advice,
+                                           const osc_cached_advice_row_t *row,
+                                           const osc_cached_advice_told_t *told)
+{
+    double least = least_saving * told->total_ns * row->processes;
+
+    return (told->get_ns <= advice->cheap_ns) ? OSC_CACHED_ADVICE_CHEAP
+           : (least <= predict(advice, row, told->life, HUGE_VAL).saving_ns)
+               ? OSC_CACHED_ADVICE_LARGE
+           : (told->repeated < few) ? OSC_CACHED_ADVICE_DISTINCT
+           : (least <= predict(advice, row, OSC_CACHED_ADVISE_REPEATS, HUGE_VAL).saving_ns)
+               ? OSC_CACHED_ADVICE_WRITTEN
+               : OSC_CACHED_ADVICE_CHEAP;
+}
+
+osc_cached_advice_told_t osc_cached_advice_of(const osc_cached_advice_t *advice,
+                                              const osc_cached_advice_row_t *row)
+{
+    osc_cached_advice_told_t told = {.verdict = OSC_CACHED_ADVICE_SERVES,
+                                     .life = OSC_CACHED_ADVISE_ALWAYS,
+                                     .gets = sum_of(row, OSC_CACHED_ADVISE_GETS)};
+    double memory = sum_of(row, OSC_CACHED_ADVISE_MEMORY) / row->processes;
+    osc_cached_prediction_t now, best;
+
+    if (!row->cacheable || 0 == told.gets) {
+        told.verdict = row->cacheable ? OSC_CACHED_ADVICE_NO_GETS : OSC_CACHED_ADVICE_NEVER;
+        return told;
+    }
+    if (0 < sum_of(row, OSC_CACHED_ADVISE_INVALIDATIONS)) {
+        told.life = OSC_CACHED_ADVISE_USER; /* the program was written for it */
+    }
+    now = predict(advice, row, OSC_CACHED_ADVISE_TRANSPARENT, advice->memory);
+    best = predict(advice, row, told.life, advice->memory);
+    if (0 < now.saving_ns && enough * best.saving_ns <= now.saving_ns) {
+        told.life = OSC_CACHED_ADVISE_TRANSPARENT;
+        best = now;
+    }
+    for (int side = 0; side < OSC_CACHED_ADVICE_SIDES; ++side) {
+        told.repeated += osc_cached_advise_repeated(row->sums[side])
+                         * row->sums[side][OSC_CACHED_ADVISE_GETS] / told.gets;
+    }
+    told.checked = sum_of(row, OSC_CACHED_ADVISE_CHECKED + (int) told.life);
+    told.differed = sum_of(row, OSC_CACHED_ADVISE_DIFFERED + (int) told.life);
+    told.get_ns = best.total_ns / told.gets;
+    told.total_ns = best.total_ns / row->processes;
+    if (best.saving_ns <= least_saving * best.total_ns) {
+        told.verdict = why_not(advice, row, &told);
+        told.memory = memory;
+        return told;
+    }
+    if (0 < told.differed && OSC_CACHED_ADVISE_TRANSPARENT != told.life) {
+        told.verdict = OSC_CACHED_ADVICE_CHANGES;
+        best = predict(advice, row, OSC_CACHED_ADVISE_REPEATS, advice->memory);
+    }
+    told.hit_rate = best.hit_rate;
+    told.saving_ns = best.saving_ns / row->processes;
+    told.memory = (best.memory < memory) ? best.memory : memory;
+    return told;
+}
+
+static const char *mode_of(osc_cached_advise_life_t life)
+{
+    return (OSC_CACHED_ADVISE_TRANSPARENT == life) ? "transparent"
+           : (OSC_CACHED_ADVISE_USER == life)      ? "user"
+                                                   : "always";
+}
+
+/* Words */
+
+/* "3.40 of 5.10 s": both in the unit of the second. */
+static void add_times(osc_cached_text_t *text, double part, double whole)
+{
+    static const char *const units[] = {"ns", "us", "ms", "s"};
+    int unit = 0;
+
+    for (; unit < 3 && 1000 <= whole; ++unit) {
+        part /= 1000;
+        whole /= 1000;
+    }
+    add(text, "%.3g of %.3g %s", part, whole, units[unit]);
+}
+
+static void add_reason(osc_cached_text_t *text, const osc_cached_advice_told_t *told)
+{
+    char gets[16], memory[16], checked[16], differed[16], time[16];
+
+    osc_cached_text_number((uint64_t) told->gets, gets);
+    osc_cached_text_bytes((uint64_t) told->memory, memory);
+    osc_cached_text_number((uint64_t) told->checked, checked);
+    osc_cached_text_number((uint64_t) told->differed, differed);
+    osc_cached_text_time((uint64_t) told->get_ns, time);
+    switch (told->verdict) {
+    case OSC_CACHED_ADVICE_NEVER:
+        add(text, "windows of osc/sm, shared and dynamic ones are not cached");
+        break;
+    case OSC_CACHED_ADVICE_NO_GETS:
+        add(text, "nothing to gain: no gets from other processes");
+        break;
+    case OSC_CACHED_ADVICE_DISTINCT:
+        add(text, "nothing to gain: %.2g %% of %s gets repeat", 100 * told->repeated, gets);
+        break;
+    case OSC_CACHED_ADVICE_CHEAP:
+        add(text, "nothing to gain: a get takes %s, about as long as a hit", time);
+        break;
+    case OSC_CACHED_ADVICE_WRITTEN:
+        add(text, "nothing to gain: %.3g %% of %s gets repeat, but after own writes to the target",
+            100 * told->repeated, gets);
+        break;
+    case OSC_CACHED_ADVICE_LARGE:
+        add(text,
+            "nothing to gain with the memory that a process may use: %.3g %% of %s gets repeat, "
+            "among %s (osc_cached_memory)",
+            100 * told->repeated, gets, memory);
+        break;
+    case OSC_CACHED_ADVICE_CHANGES:
+        add(text, "bytes differed in %s of %s repeated gets: mode %s would be wrong", differed,
+            checked, mode_of(told->life));
+        if (0 < told->saving_ns) {
+            add(text,
+                "; mode user with MPIX_Win_cache_invalidate or the info key "
+                "ompi_osc_cached_invalidate where data changes, or mode coherent, could serve up "
+                "to %.3g %% of %s gets and save ",
+                100 * told->hit_rate, gets);
+            add_times(text, told->saving_ns, told->total_ns);
+        }
+        break;
+    case OSC_CACHED_ADVICE_SERVES:
+        add(text, "mode %s would have served %.3g %% of %s gets and saved ", mode_of(told->life),
+            100 * told->hit_rate, gets);
+        add_times(text, told->saving_ns, told->total_ns);
+        add(text, " with %s", memory);
+        if (OSC_CACHED_ADVISE_TRANSPARENT == told->life) {
+            break;
+        }
+        if (0 < told->checked) {
+            add(text, "; no byte differed between repeated gets (%s checked)", checked);
+        } else {
+            add(text, "; whether bytes change was not checked: run with osc_cached_verify 1");
+        }
+    }
+}
+
+/* Settings */
+
+/* Whether all windows with gets have the same recommendation, and which. */
+static bool is_one_for_all(const osc_cached_advice_t *advice, osc_cached_advise_life_t *life)
+{
+    bool same = true, first = true;
+
+    for (int i = 0; i < advice->count; ++i) {
+        osc_cached_advice_told_t told = osc_cached_advice_of(advice, &advice->rows[i]);
+
+        if (OSC_CACHED_ADVICE_NEVER != told.verdict && OSC_CACHED_ADVICE_NO_GETS != told.verdict) {
+            same =
+                same && OSC_CACHED_ADVICE_SERVES == told.verdict && (first || *life == told.life);
+            *life = told.life;
+            first = false;
+        }
+    }
+    return same && !first;
+}
+
+/* Whether what is recommended for a window can be set from outside: for all, or by its name. */
+static bool can_be_set(const osc_cached_advice_row_t *row, const osc_cached_advice_told_t *told,
+                       bool one)
+{
+    return OSC_CACHED_ADVICE_SERVES == told->verdict
+           && (one || OSC_CACHED_ADVISE_TRANSPARENT == told->life
+               || ('\0' != row->name[0] && '(' != row->name[0]));
+}
+
+/* The name as a pattern of osc_cached_rules. */
+static void add_pattern(osc_cached_text_t *text, const char *name)
+{
+    for (; '\0' != *name; ++name) {
+        bool plain = isalnum((unsigned char) *name) || NULL != strchr("_-./", *name);
+
+        add(text, "%c", plain ? *name : '?');
+    }
+}
+
+/* A list of NAME=VALUE. */
+enum { SETTINGS = 2, SETTING_BYTES = 64 + OSC_CACHED_ADVICE_ROWS * 96 };
+
+typedef struct {
+    int count;
+    char list[SETTINGS][SETTING_BYTES];
+} settings_t;
+
+static void add_setting(settings_t *settings, const char *name, const char *value)
+{
+    snprintf(settings->list[settings->count++], SETTING_BYTES, "%s=%s", name, value);
+}
+
+/* For one window alone. */
+static void set_one(settings_t *settings, const osc_cached_advice_told_t *told)
+{
+    settings->count = 0;
+    if (OSC_CACHED_ADVICE_SERVES == told->verdict) {
+        add_setting(settings, "osc", "cached");
+        if (OSC_CACHED_ADVISE_TRANSPARENT != told->life) {
+            add_setting(settings, "osc_cached_mode", mode_of(told->life));
+        }
+    }
+}
+
+/* For all of them. */
+static void set_all(settings_t *settings, const osc_cached_advice_t *advice)
+{
+    osc_cached_advice_told_t told = {.verdict = OSC_CACHED_ADVICE_SERVES};
+    char rules[SETTING_BYTES - 32] = "";
+    osc_cached_text_t text = {.at = rules, .left = sizeof(rules)};
+    bool any = false;
+
+    if (is_one_for_all(advice, &told.life)) {
+        set_one(settings, &told);
+        return;
+    }
+    for (int i = 0; i < advice->count; ++i) {
+        const osc_cached_advice_row_t *row = &advice->rows[i];
+
+        told = osc_cached_advice_of(advice, row);
+        if (can_be_set(row, &told, false)) {
+            any = true;
+            if (OSC_CACHED_ADVISE_TRANSPARENT != told.life) {
+                add(&text, "%sname=", ('\0' == rules[0]) ? "" : "; ");
+                add_pattern(&text, row->name);
+                add(&text, ": mode=%s", mode_of(told.life));
+            }
+        }
+    }
+    settings->count = 0;
+    if (any) {
+        add_setting(settings, "osc", "cached");
+    }
+    if ('\0' != rules[0]) {
+        add_setting(settings, "osc_cached_rules", rules);
+    }
+}
+
+static uint32_t processes_of(const osc_cached_advice_t *advice)
+{
+    uint32_t most = 0;
+
+    for (int i = 0; i < advice->count; ++i) {
+        most = (most < advice->rows[i].processes) ? advice->rows[i].processes : most;
+    }
+    return most;
+}
+
+void osc_cached_advice_print(const osc_cached_advice_t *advice, char *buffer, size_t size)
+{
+    osc_cached_text_t text = {.at = buffer, .left = size};
+    osc_cached_advise_life_t life;
+    bool one = is_one_for_all(advice, &life);
+    settings_t settings;
+
+    add(&text,
+        "osc/cached: advice (nothing was cached in this run; times are the mean of %" PRIu32
+        " processes)\n",
+        processes_of(advice));
+    for (int i = 0; i < advice->count; ++i) {
+        const osc_cached_advice_row_t *row = &advice->rows[i];
+        osc_cached_advice_told_t told = osc_cached_advice_of(advice, row);
+
+        add(&text, "  %s", ('\0' == row->name[0]) ? "(no name)" : row->name);
+        if (1 < row->windows) {
+            add(&text, " (%" PRIu32 " windows)", row->windows);
+        }
+        add(&text, ": ");
+        add_reason(&text, &told);
+        if (OSC_CACHED_ADVICE_SERVES == told.verdict && !can_be_set(row, &told, one)) {
+            add(&text,
+                "; give it a name (MPI_Win_set_name), so that osc_cached_rules can choose it");
+        }
+        add(&text, "\n");
+    }
+    set_all(&settings, advice);
+    add(&text, (0 == settings.count) ? "  Run without osc/cached\n" : "  Run with:");
+    for (int i = 0; i < settings.count; ++i) {
+        char *value = strchr(settings.list[i], '=');
+        const char *quote = (NULL != strchr(value, ' ')) ? "\"" : "";
+
+        *value++ = '\0';
+        add(&text, " --mca %s %s%s%s%s", settings.list[i], quote, value, quote,
+            (i + 1 == settings.count) ? "\n" : "");
+    }
+}
+
+/* JSON */
+
+static void add_settings(osc_cached_text_t *text, const settings_t *settings)
+{
+    add(text, "\"recommendation\": [");
+    for (int i = 0; i < settings->count; ++i) {
+        add(text, "%s", (0 == i) ? "" : ", ");
+        osc_cached_text_string(text, settings->list[i]);
+    }
+    add(text, "]");
+}
+
+void osc_cached_advice_json(const osc_cached_advice_t *advice, char *buffer, size_t size)
+{
+    osc_cached_text_t text = {.at = buffer, .left = size};
+    osc_cached_advise_life_t life;
+    bool one = is_one_for_all(advice, &life);
+    double saving = 0, total = 0;
+    settings_t settings;
+
+    add(&text, "{\"osc_cached_advise\": {\"windows\": [");
+    for (int i = 0; i < advice->count; ++i) {
+        const osc_cached_advice_row_t *row = &advice->rows[i];
+        osc_cached_advice_told_t told = osc_cached_advice_of(advice, row);
+        char reason[1024];
+        osc_cached_text_t words = {.at = reason, .left = sizeof(reason)};
+
+        add_reason(&words, &told);
+        set_one(&settings, &told);
+        if (OSC_CACHED_ADVICE_SERVES != told.verdict) { /* what could be is in the reason */
+            told.hit_rate = told.saving_ns = told.memory = 0;
+        }
+        total += told.total_ns;
+        saving += can_be_set(row, &told, one) ? told.saving_ns : 0;
+        add(&text, "%s{\"window\": ", (0 == i) ? "" : ", ");
+        osc_cached_text_string(&text, row->name);
+        add(&text, ", \"windows\": %" PRIu32 ", \"inner\": \"%s\", \"processes\": %" PRIu32 ", ",
+            row->windows, row->inner, row->processes);
+        add_settings(&text, &settings);
+        add(&text,
+            ", \"gets\": %.0f, \"repeated_rate\": %.4f, \"predicted_hit_rate\": %.4f, "
+            "\"predicted_saving_seconds\": %.6f, \"total_seconds\": %.6f, \"memory_bytes\": %.0f, "
+            "\"checked\": %.0f, \"differed\": %.0f, \"reason\": ",
+            told.gets, told.repeated, told.hit_rate, told.saving_ns / 1e9, told.total_ns / 1e9,
+            told.memory, told.checked, told.differed);
+        osc_cached_text_string(&text, reason);
+        add(&text, "}");
+    }
+    add(&text, "], ");
+    set_all(&settings, advice);
+    add_settings(&text, &settings);
+    add(&text, ", \"predicted_saving_seconds\": %.6f, \"total_seconds\": %.6f}}\n", saving / 1e9,
+        total / 1e9);
+}
