@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "opal/mca/base/mca_base_vari.h"
 #include "opal/util/proc.h"
 #include "opal/util/show_help.h"
 #include "ompi/constants.h"
@@ -25,7 +26,7 @@
 
 ompi_osc_cached_params_t ompi_osc_cached_params = {
 #define OSC_CACHED_PARAM(name, kind, def, level, scope, help) .name = def,
-#define OSC_CACHED_NUMBER(name, unit, def, least, most, level, scope, help) .name = def,
+#define OSC_CACHED_NUMBER(name, unit, def, least, most, level, scope, help)
 #include "osc_cached_params.def"
 };
 
@@ -205,13 +206,57 @@ static double number(const char *name, const char *text, const char *standard,
     return value;
 }
 
+/* What the user wrote for a variable, or NULL: nothing. */
+static const char *written(int index)
+{
+    const char *names[2], *text = NULL;
+    const mca_base_var_t *var;
+
+    if (0 > index || OPAL_SUCCESS != mca_base_var_get(index, &var)) {
+        return NULL;
+    }
+    if (NULL != var->mbv_file_value) {
+        return ((const mca_base_var_file_value_t *) var->mbv_file_value)->mbvfv_value;
+    }
+    names[0] = var->mbv_long_name;
+    names[1] = var->mbv_full_name;
+    for (int i = 0; i < 2 && NULL == text; ++i) {
+        char *variable = NULL;
+
+        if (NULL != names[i] && OPAL_SUCCESS == mca_base_var_env_name(names[i], &variable)) {
+            text = getenv(variable);
+            free(variable);
+        }
+    }
+    return text;
+}
+
+/* A number is one to Open MPI and to MPI_T, too. Open MPI takes "12x" for 12 and "x" for 0: read
+ * what the user wrote, and replace what it took that for. */
+static void set_unsigned(unsigned long *storage, double value)
+{
+    *storage = (unsigned long) value;
+}
+
+static void set_double(double *storage, double value)
+{
+    *storage = value;
+}
+
+static void set_int(int *storage, double value)
+{
+    *storage = (int) value;
+}
+
+static char *cpu; /* osc_cached_helper_cpu, which may be a word */
+
 int ompi_osc_cached_params_register(const mca_base_component_t *component, bool warns)
 {
     mca_base_var_enum_t *mode_enum = NULL, *scheme_enum = NULL, *passive_enum = NULL,
                         *helper_enum = NULL, *transfers_enum = NULL, *sync_enum = NULL,
                         *per_enum = NULL, *route_enum = NULL, *stores_enum = NULL,
                         *stats_enum = NULL, *advise_enum = NULL;
-    const char *refused = NULL, *misspelt;
+    const char *refused = NULL, *misspelt, *text;
     int ret;
 
     if (OPAL_SUCCESS
@@ -276,10 +321,29 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
     if (0 > ret) {                                                                                \
         refused = #name;                                                                          \
     }
-#define OSC_CACHED_NUMBER(name, unit, def, least, most, level, scope, help)        \
-    OSC_CACHED_PARAM(name, STRING, def, level, scope, help)                        \
-    ompi_osc_cached_numbers.name = number(#name, ompi_osc_cached_params.name, def, \
-                                          OSC_CACHED_UNIT_##unit, least, most, warns);
+    cpu = "auto";
+#define TYPE_COUNT MCA_BASE_VAR_TYPE_UNSIGNED_LONG
+#define TYPE_BYTES MCA_BASE_VAR_TYPE_UNSIGNED_LONG
+#define TYPE_BLOCK MCA_BASE_VAR_TYPE_UNSIGNED_LONG
+#define TYPE_RATIO MCA_BASE_VAR_TYPE_DOUBLE
+#define TYPE_CPU MCA_BASE_VAR_TYPE_STRING
+#define SET_COUNT set_unsigned
+#define SET_BYTES set_unsigned
+#define SET_BLOCK set_unsigned
+#define SET_RATIO set_double
+#define SET_CPU set_int
+#define STORAGE_COUNT(name) &ompi_osc_cached_numbers.name
+#define STORAGE_BYTES(name) &ompi_osc_cached_numbers.name
+#define STORAGE_BLOCK(name) &ompi_osc_cached_numbers.name
+#define STORAGE_RATIO(name) &ompi_osc_cached_numbers.name
+#define STORAGE_CPU(name) &cpu
+#define OSC_CACHED_NUMBER(name, unit, def, least, most, level, scope, help)                   \
+    ret = mca_base_component_var_register(component, #name, help, TYPE_##unit, NULL, 0, 0,    \
+                                          OPAL_INFO_LVL_##level, MCA_BASE_VAR_SCOPE_##scope,  \
+                                          STORAGE_##unit(name));                              \
+    text = written(ret);                                                                      \
+    SET_##unit(&ompi_osc_cached_numbers.name, number(#name, (NULL == text) ? def : text, def, \
+                                                     OSC_CACHED_UNIT_##unit, least, most, warns));
 #include "osc_cached_params.def"
 
     OBJ_RELEASE(mode_enum);

@@ -112,14 +112,20 @@ typedef struct {
 #define OSC_CACHED_FIELD_ADVISE int
 #define OSC_CACHED_FIELD_FILE_ROUTE int
 #define OSC_CACHED_PARAM(name, kind, def, level, scope, help) OSC_CACHED_FIELD_##kind name;
-#define OSC_CACHED_NUMBER(name, unit, def, least, most, level, scope, help) char *name;
+#define OSC_CACHED_NUMBER(name, unit, def, least, most, level, scope, help)
 #include "osc_cached_params.def"
 } ompi_osc_cached_params_t;
 
-/** The numbers among them, as read by us. */
+/** The numbers among them. */
 typedef struct {
+#define OSC_CACHED_FIELD_COUNT unsigned long
+#define OSC_CACHED_FIELD_BYTES unsigned long
+#define OSC_CACHED_FIELD_BLOCK unsigned long
+#define OSC_CACHED_FIELD_RATIO double
+#define OSC_CACHED_FIELD_CPU int
 #define OSC_CACHED_PARAM(name, kind, def, level, scope, help)
-#define OSC_CACHED_NUMBER(name, unit, def, least, most, level, scope, help) double name;
+#define OSC_CACHED_NUMBER(name, unit, def, least, most, level, scope, help) \
+    OSC_CACHED_FIELD_##unit name;
 #include "osc_cached_params.def"
 } ompi_osc_cached_numbers_t;
 
