@@ -80,6 +80,23 @@ void mca_pml_llamatch_summary_add(ompi_communicator_t *comm);
 /** Print it, while the arena and the heater still exist. */
 void mca_pml_llamatch_summary_print(void);
 
+/** --- advice for the job (pml_llamatch_advise.c); nothing happens without pml_llamatch_advise ---
+ */
+
+/** Values of pml_llamatch_advise. */
+enum { LLAMATCH_ADVISE_OFF, LLAMATCH_ADVISE_TEXT, LLAMATCH_ADVISE_JSON };
+
+/** Tell the other processes that this one gives advice: before the component is selected. */
+void mca_pml_llamatch_advise_publish(void);
+
+/** From now on communicators are watched; advice is given in MPI_Finalize, or here. */
+void mca_pml_llamatch_advise_start(void);
+void mca_pml_llamatch_advise_stop(void);
+
+/** A communicator's queues exist now; or will be gone. */
+void mca_pml_llamatch_advise_add_comm(ompi_communicator_t *comm);
+void mca_pml_llamatch_advise_del_comm(ompi_communicator_t *comm);
+
 /** --- the heater of this process (pml_llamatch_heater.c) --- */
 
 /** What it does; LLAMATCH_HEATER_NONE: there is none. */

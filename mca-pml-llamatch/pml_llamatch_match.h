@@ -26,7 +26,7 @@
 #include "ompi/mca/pml/base/pml_base_request.h"
 #include "ompi/peruse/peruse-internal.h"
 
-#include "llamatch_engine.h"
+#include "llamatch_advice.h"
 #include "pml_llamatch_tuning.h"
 
 #define MCA_PML_LLAMATCH_CUSTOM_MATCH 1
@@ -37,19 +37,36 @@ _Static_assert(LLAMATCH_ANY_SOURCE == OMPI_ANY_SOURCE, "the core's ANY_SOURCE mu
 /** Part of ob1's state of a communicator; llamatch_peer_t is part of ob1's state of a peer. */
 typedef struct mca_pml_llamatch_queues {
     llamatch_engine_t engine;
-    bool fixed;         /**< the engine's kind; from add_comm on */
-    bool pauses_heater; /**< by the info key */
+    bool fixed;              /**< the engine's kind; from add_comm on */
+    bool pauses_heater;      /**< by the info key */
+    llamatch_watch_t *watch; /**< NULL: no advice is asked for, or there is no memory */
 } mca_pml_llamatch_queues_t;
 
 /** Peers that a communicator itself has pointers to: with these it is an odd number of lines. */
-#define MCA_PML_LLAMATCH_FEW_PROCS 15
+#define MCA_PML_LLAMATCH_FEW_PROCS 14
 
 /** As the parameters say. The info key may still have another kind in mind (add_comm). */
 static inline void mca_pml_llamatch_queues_init(mca_pml_llamatch_queues_t *queues)
 {
     queues->fixed = false;
     queues->pauses_heater = false;
+    queues->watch = NULL;
     llamatch_engine_init(&queues->engine, &mca_pml_llamatch_setups[mca_pml_llamatch_tuning.engine]);
+}
+
+/** Is some communicator watched? Not in its own state, of which a message reads one line only. */
+extern bool mca_pml_llamatch_watching;
+
+/** Sample a search that comes next, when it is time (pml_llamatch_advise.c). */
+void mca_pml_llamatch_watch_message(mca_pml_llamatch_queues_t *queues, llamatch_peer_t *peer,
+                                    int tag);
+void mca_pml_llamatch_watch_receive(mca_pml_llamatch_queues_t *queues, llamatch_peer_t *peer,
+                                    int tag);
+
+static inline bool mca_pml_llamatch_is_sample(const mca_pml_llamatch_queues_t *queues)
+{
+    return OPAL_UNLIKELY(mca_pml_llamatch_watching) && NULL != queues->watch
+           && 0 == --queues->watch->left;
 }
 
 /**
@@ -77,8 +94,12 @@ static inline void mca_pml_llamatch_append_posted(mca_pml_llamatch_queues_t *que
 static inline void *mca_pml_llamatch_match_posted(mca_pml_llamatch_queues_t *queues,
                                                   llamatch_peer_t *peer, int tag)
 {
-    void *payload = llamatch_engine_match(&queues->engine, peer, tag);
+    void *payload;
 
+    if (mca_pml_llamatch_is_sample(queues)) {
+        mca_pml_llamatch_watch_message(queues, peer, tag);
+    }
+    payload = llamatch_engine_match(&queues->engine, peer, tag);
     if (NULL != payload) {
         ((mca_pml_base_request_t *) payload)->req_sequence = 0; /* a late cancel finds nothing */
 #if OMPI_WANT_PERUSE
@@ -125,6 +146,9 @@ __opal_attribute_always_inline__ static inline llamatch_message_t
 mca_pml_llamatch_match_unexpected(mca_pml_llamatch_queues_t *queues, llamatch_peer_t *peer,
                                   const mca_pml_base_request_t *request)
 {
+    if (mca_pml_llamatch_is_sample(queues)) {
+        mca_pml_llamatch_watch_receive(queues, peer, request->req_tag);
+    }
     if (!llamatch_engine_has_messages(&queues->engine, peer)) {
         return (llamatch_message_t){NULL, peer};
     }

@@ -124,9 +124,10 @@ void mca_pml_llamatch_summary_print(void)
     append("\n  arena: %zu bytes, %zu in use", llamatch_pool_bytes(mca_pml_llamatch_pool),
            llamatch_pool_used_bytes(mca_pml_llamatch_pool));
     append_heater();
-    opal_output(0, "pml/llamatch: process %d%36s %12s %12s %10s %10s %8s%s",
-                (int) opal_proc_local_get()->proc_name.vpid, "matches", "most", "searches", "depth",
-                "deepest", "hashes", (NULL == text) ? "" : text);
+    /* opal_output may put something before the first line */
+    opal_output(0, "pml/llamatch: process %d\n    %-10s %12s %12s %12s %10s %10s %8s%s",
+                (int) opal_proc_local_get()->proc_name.vpid, "queue", "matches", "most", "searches",
+                "depth", "deepest", "hashes", (NULL == text) ? "" : text);
     free(text);
     text = NULL;
     length = 0;

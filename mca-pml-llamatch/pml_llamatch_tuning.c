@@ -53,6 +53,10 @@ static const mca_base_var_enum_value_t heaters[] = {
     {LLAMATCH_HEATER_OFF, "0"},     {LLAMATCH_HEATER_ON, "1"},    {LLAMATCH_HEATER_FORCE, "force"},
     {LLAMATCH_HEATER_OFF, "false"}, {LLAMATCH_HEATER_ON, "true"}, {0, NULL}};
 
+static const mca_base_var_enum_value_t advices[] = {
+    {LLAMATCH_ADVISE_OFF, "0"},     {LLAMATCH_ADVISE_TEXT, "1"},    {LLAMATCH_ADVISE_JSON, "json"},
+    {LLAMATCH_ADVISE_OFF, "false"}, {LLAMATCH_ADVISE_TEXT, "true"}, {0, NULL}};
+
 static const mca_base_var_enum_value_t paths[] = {{false, "auto"}, {true, "scalar"}, {0, NULL}};
 
 static const mca_base_var_enum_value_t truths[] = {
@@ -74,6 +78,7 @@ static struct parameter {
 } parameters[] = {
 #define ENGINES mca_pml_llamatch_engines
 #define HEATERS heaters
+#define ADVICES advices
 #define PATHS paths
 #define TRUTHS truths
 #define LLAMATCH_WORD(name, words, standard, level, help)               \
@@ -370,6 +375,7 @@ void mca_pml_llamatch_release(opal_object_t *object)
 
 void mca_pml_llamatch_tuning_add_comm(struct ompi_communicator_t *comm)
 {
+    mca_pml_llamatch_advise_add_comm(comm);
     mca_pml_llamatch_info_subscribe(comm); /* may exchange the engine, so before anybody sees it */
 }
 
@@ -379,6 +385,7 @@ void mca_pml_llamatch_tuning_del_comm(struct ompi_communicator_t *comm)
         mca_pml_llamatch_heater_pause(false);
     }
     mca_pml_llamatch_summary_add(comm);
+    mca_pml_llamatch_advise_del_comm(comm);
     mca_pml_llamatch_pvar_freed(comm);
 }
 
@@ -405,6 +412,7 @@ bool mca_pml_llamatch_tuning_init(void)
 {
     read_parameters();
     mca_pml_llamatch_heater_publish();
+    mca_pml_llamatch_advise_publish();
     if (LLAMATCH_OK != llamatch_pool_create(NULL, &mca_pml_llamatch_pool)
         || LLAMATCH_OK != llamatch_pool_create(NULL, &objects)) {
         return false;
@@ -428,6 +436,7 @@ void mca_pml_llamatch_tuning_enable(void)
 
     selected = true;
     mca_pml_llamatch_heater_start();
+    mca_pml_llamatch_advise_start();
     config.pool = mca_pml_llamatch_pool;
     config.entries = (uint32_t) mca_pml_llamatch_tuning.entries;
     config.find = all[mca_pml_llamatch_tuning.simd ? count - 1 : 0].find;
@@ -447,6 +456,7 @@ void mca_pml_llamatch_tuning_fini(void)
         mca_pml_llamatch_summary_print();
     }
     selected = false;
+    mca_pml_llamatch_advise_stop();
     mca_pml_llamatch_pvar_fini();
     mca_pml_llamatch_heater_stop();
     llamatch_pool_destroy(mca_pml_llamatch_pool);

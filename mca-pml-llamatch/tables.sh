@@ -78,7 +78,7 @@ variables()
 table()
 {
     case $1 in
-    parameters) parameters ENGINES HEATERS PATHS TRUTHS COUNT POWER BYTES SWITCH ;;
+    parameters) parameters ENGINES HEATERS PATHS TRUTHS ADVICES COUNT POWER BYTES SWITCH ;;
     inherited) parameters INHERITED ;;
     info_keys) info_keys ;;
     queue_variables) variables queue '' ;;
