@@ -2,7 +2,7 @@
 # Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Shared by the packaging tests: results, and runs of program.c.
+# Shared by the packaging tests: results, runs of program.c, and what installed packages show.
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -109,4 +109,60 @@ adopt() {
     else
         check "${1##*/} ended with a count" false
     fi
+}
+
+# --- In a private copy of this machine's files, with the packages installed ---------------------
+
+# files: every file of the system, except what dpkg, apt and ldconfig keep to themselves
+files() {
+    find /usr /etc /var /opt -xdev ! -path '/var/lib/dpkg*' ! -path '/var/lib/apt*' ! -path '/var/cache/*' \
+        ! -path '/var/log/*' ! -path '/var/tmp/*' \( -type d -printf '%p %m %u\n' -o -printf '%p %s %m %u %l\n' \) | sort
+}
+
+components() {
+    local all
+    all=$(ompi_info --parsable) || return 1
+    grep '^mca:' <<<"$all" | sort
+}
+
+# usual: what a run without any flag says, and which PML it chose
+usual() {
+    program_says "" osc pml -- --mca pml_base_verbose 10 || return 1
+    cat "$scratch/run/stdout"
+    sed -n 's/.*select: component \(.*\) selected/\1/p' "$scratch/run/stderr" | sort -u
+}
+
+keep_usual() {
+    usual >"$scratch/usual" || { cat "$scratch/usual" && return 1; }
+}
+
+as_before() {
+    diff <(components) "$scratch/components" && diff <(usual) "$scratch/usual"
+}
+
+# shows FRAMEWORK COMPONENT TEXT: does ompi_info end well, and show it?
+shows() {
+    local text
+    text=$(ompi_info --param "$1" "$2" --level 9) || { echo "ompi_info --param $1 $2: exit code $?" && return 1; }
+    [[ $text == *"$3"* ]]
+}
+
+has_components() {
+    local listed
+    listed=$(components) || return 1
+    [[ $listed == *"mca:osc:cached:version:"* && $listed == *"mca:pml:llamatch:version:"* ]] &&
+        shows osc cached osc_cached_mode && shows pml llamatch pml_llamatch_engine
+}
+
+# One process without mpirun and its daemon, which lose help texts in 4.1.
+help_texts() {
+    local said
+    said=$(env "${MPI_ENV[@]}" OMPI_MCA_ess_singleton_isolated=1 OMPI_MCA_osc=cached \
+        OMPI_MCA_osc_cached_mode=nonsense OMPI_MCA_pml=llamatch OMPI_MCA_pml_llamatch_engine=nonsense "$scratch/program" 2>&1)
+    printf '%s\n' "$said"
+    [[ $said == *osc_cached_mode* && $said == *pml_llamatch_engine* && $said != *Sorry* && $said == *right* ]]
+}
+
+nothing_left() {
+    diff <(files) "$scratch/files" && as_before
 }
