@@ -10,7 +10,9 @@
  *
  * Own memory.  What this process does to its own memory, by puts to itself or by stores that a
  * synchronisation tells of, is one hold of all blocks, with as many users as there are
- * synchronisations and puts on their way.
+ * synchronisations and puts on their way.  Where it is known which blocks it has stored to
+ * (osc_cached_changes), a synchronisation holds these alone; a second one that finds nothing waits
+ * for the first one, which may have found what it was to find.
  */
 
 #include "ompi_config.h"
@@ -30,8 +32,10 @@
 #include "ompi/mca/coll/coll.h"
 #include "ompi/proc/proc.h"
 
+#include "osc_cached_changes.h"
 #include "osc_cached_coherence.h"
 #include "osc_cached_detect.h"
+#include "osc_cached_mapping.h"
 #include "osc_cached_memory.h"
 #include "core/osc_cached_directory.h"
 #include "helper/osc_cached_helper.h"
@@ -45,6 +49,14 @@ enum {
     FILE_BLOCK = 64 * 1024, /* bytes */
     MEMORY_BLOCK = 4096,
 };
+
+/* A hold of some blocks of our own memory. */
+typedef struct own_hold {
+    struct own_hold *next;
+    uint32_t of;   /* number of the synchronisation */
+    uint32_t name; /* 0: the directory has not told it yet */
+    bool held;
+} own_hold_t;
 
 typedef struct ompi_osc_cached_coherence_t {
     osc_cached_copies_t copies;
@@ -63,7 +75,11 @@ typedef struct ompi_osc_cached_coherence_t {
     /* our own memory */
     uint32_t own_users;
     uint32_t own_name;
-    bool own_held;
+    bool own_held;         /* or there is none */
+    own_hold_t *own_holds; /* of some blocks */
+    uint32_t own_looks;    /* for them */
+    opal_mutex_t looking; /* who looks for changes has entered holds for them before the next one */
+    ompi_osc_cached_changes_t changes;
     uint32_t own_issuing; /* puts to ourselves that are being issued */
     uint64_t own_writes;  /* issued */
     bool own_dirty;       /* not all of them are complete: one user of the hold */
@@ -153,14 +169,29 @@ static osc_cached_message_t message_of(const osc_cached_request_t *note)
     };
 }
 
+/* A hold of ours is there, perhaps before its name is known; name 0: all are. */
+static void own_is_held(coherence_t *c, uint32_t name)
+{
+    for (own_hold_t *hold = c->own_holds; NULL != hold; hold = hold->next) {
+        if (0 == name || name == hold->name || 0 == hold->name) {
+            hold->held = true;
+            if (0 != name) {
+                return;
+            }
+        }
+    }
+    c->own_held = true;
+}
+
 /* post->send: to another process.  Ours only hears that its own hold is there. */
 static void send_message(void *context, const osc_cached_message_t *message)
 {
     coherence_t *c = context;
 
     if (c->rank == message->peer) {
-        if (NULL == c->detect || !ompi_osc_cached_detect_held(c->detect, message->name)) {
-            c->own_held = c->own_held || OSC_CACHED_MESSAGE_HELD == message->kind;
+        if (OSC_CACHED_MESSAGE_HELD == message->kind
+            && (NULL == c->detect || !ompi_osc_cached_detect_held(c->detect, message->name))) {
+            own_is_held(c, message->name);
         }
     } else {
         ompi_osc_cached_helper_note(c->names[message->peer], note_of(message, c->id, c->rank));
@@ -372,7 +403,12 @@ static bool are_all_held(coherence_t *c, int target)
 
 static bool is_own_held(coherence_t *c, int target)
 {
-    return c->own_held;
+    bool held = c->own_held;
+
+    for (own_hold_t *hold = c->own_holds; NULL != hold && held; hold = hold->next) {
+        held = hold->held;
+    }
+    return held;
 }
 
 static bool is_answered(coherence_t *c, int target)
@@ -533,26 +569,89 @@ ompi_osc_cached_mark_t ompi_osc_cached_coherence_mark(ompi_osc_cached_window_t *
     return mark;
 }
 
+/* Hold some blocks of our own memory, the lock is held; false: there is no memory. */
+static bool take_change(coherence_t *c, const ompi_osc_cached_change_t *change)
+{
+    own_hold_t *hold = calloc(1, sizeof(*hold));
+
+    if (NULL == hold) {
+        return false;
+    }
+    hold->of = c->own_looks;
+    hold->next = c->own_holds;
+    c->own_holds = hold;
+    hold->name = osc_cached_directory_hold(&c->directory, change->first, change->count, &c->post);
+    return true;
+}
+
+/* Hold what this process has stored to, as far as that is known. */
+static void hold_changes(coherence_t *c, ompi_osc_cached_mark_t *mark)
+{
+    ompi_osc_cached_change_t change[OSC_CACHED_CHANGES];
+    int count;
+
+    opal_mutex_lock(&c->looking);
+    count = ompi_osc_cached_changes_read(&c->changes, change);
+    enter();
+    if (0 == ++c->own_looks) {
+        c->own_looks = 1;
+    }
+    mark->changes = (0 < count) ? c->own_looks : 0;
+    mark->holds = -1 == count;
+    for (int i = 0; i < count; ++i) {
+        mark->holds = !take_change(c, &change[i]) || mark->holds;
+    }
+    if (mark->holds) {
+        take_own(c);
+    }
+    c->syncs += 0 != count;
+    leave(c);
+    opal_mutex_unlock(&c->looking);
+}
+
+/* The lock is held. */
+static void drop_changes(coherence_t *c, uint32_t of)
+{
+    own_hold_t **link = &c->own_holds;
+
+    while (NULL != *link) {
+        own_hold_t *hold = *link;
+
+        if (of == hold->of) {
+            *link = hold->next;
+            osc_cached_directory_free(&c->directory, hold->name);
+            free(hold);
+        } else {
+            link = &hold->next;
+        }
+    }
+}
+
 ompi_osc_cached_mark_t ompi_osc_cached_coherence_before(ompi_osc_cached_window_t *window,
                                                         int target, bool stores)
 {
     coherence_t *c = window->coherence;
     ompi_osc_cached_mark_t mark = ompi_osc_cached_coherence_mark(window);
+    bool looks, puts;
 
     enter();
     /* who asks for a copy from now on gets what was stored before */
-    mark.holds = (stores && OSC_CACHED_STORES_SYNC == window->stores
-                  && osc_cached_directory_is_shared(&c->directory))
-                 || c->own_dirty;
-    if (mark.holds) {
+    looks = stores && OSC_CACHED_STORES_SYNC == window->stores
+            && osc_cached_directory_is_shared(&c->directory);
+    puts = c->own_dirty;
+    if (puts) {
+        mark.holds = true;
         ++c->syncs;
         take_own(c);
     }
     leave(c);
+    if (looks && !puts) {
+        hold_changes(c, &mark);
+    }
     if (mark.writes) {
         await_held(c, target);
     }
-    if (mark.holds) {
+    if (looks || puts) {
         await(c, is_own_held, target);
     }
     return mark;
@@ -602,12 +701,15 @@ void ompi_osc_cached_coherence_after(ompi_osc_cached_window_t *window, int targe
             await(c, is_own_held, target);
         }
     }
-    if (!completes && !mark->holds) {
+    if (!completes && !mark->holds && 0 == mark->changes) {
         return;
     }
     enter();
     if (mark->holds) {
         drop_own(c);
+    }
+    if (0 != mark->changes) {
+        drop_changes(c, mark->changes);
     }
     if (completes) {
         complete_writes(c, target, mark);
@@ -832,6 +934,8 @@ void ompi_osc_cached_coherence_destroy(struct ompi_osc_cached_coherence_t *c)
     free(c->dirty);
     free(c->is_dirty);
     free(c->is_dead);
+    ompi_osc_cached_changes_end(&c->changes);
+    OBJ_DESTRUCT(&c->looking);
     free(c);
 }
 
@@ -855,12 +959,20 @@ static coherence_t *create(const ompi_osc_cached_window_t *window, const void *b
     if (NULL == c) {
         return NULL;
     }
+    OBJ_CONSTRUCT(&c->looking, opal_mutex_t);
     c->rank = directory.rank;
     c->base = base;
     c->size = size;
     c->id = ompi_osc_cached_helper_names(window);
     c->win = window->win;
     c->slow = NOBODY;
+    c->own_held = true;
+    /* other processes may have memory that the program has mapped, and devices raise no faults */
+    ompi_osc_cached_changes_init(
+        &c->changes, base, size, copies.block_shift,
+        !ompi_osc_cached_helper_has_rdma()
+            && (MPI_WIN_FLAVOR_ALLOCATE == window->inner_flavor
+                || OSC_CACHED_MAPPING_PRIVATE == ompi_osc_cached_mapping(base, size)));
     c->post = (osc_cached_post_t){.send = send_message, .context = c};
     c->names = malloc(ranks * sizeof(*c->names));
     c->dirty = malloc(ranks * sizeof(*c->dirty));

@@ -26,10 +26,11 @@ enum { OSC_CACHED_EVERYBODY = -1 };
 
 /** What a synchronisation that begins now completes. */
 typedef struct {
-    uint64_t others; /**< writes to other processes */
-    uint64_t own;    /**< to the memory of this process */
-    bool writes;     /**< there are some */
-    bool holds;      /**< our own memory is held until it ends */
+    uint64_t others;  /**< writes to other processes */
+    uint64_t own;     /**< to the memory of this process */
+    bool writes;      /**< there are some */
+    bool holds;       /**< our own memory is held until it ends, all of it */
+    uint32_t changes; /**< or what it has stored to: number of that; 0: nothing */
 } ompi_osc_cached_mark_t;
 
 /**
