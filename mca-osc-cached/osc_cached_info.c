@@ -660,6 +660,14 @@ static int subscribe(ompi_osc_cached_window_t *window, bool none)
     return ret;
 }
 
+/* The window's own info has what the program gave, and Open MPI 4.1 tells all of that. */
+static void remove_keys(const ompi_osc_cached_window_t *window)
+{
+    for (int i = 0; i < KEYS && NULL != window->win->super.s_info; ++i) {
+        (void) opal_info_delete(window->win->super.s_info, (INFO_CONST char *) keys[i].key);
+    }
+}
+
 int ompi_osc_cached_info_subscribe(ompi_osc_cached_window_t *window)
 {
     const opal_info_t *info = window->win->super.s_info;
@@ -667,6 +675,10 @@ int ompi_osc_cached_info_subscribe(ompi_osc_cached_window_t *window)
     belongings_t mine;
     int ret = OMPI_SUCCESS;
 
+    if (!window->cacheable) {
+        remove_keys(window);
+        return OMPI_SUCCESS;
+    }
     if (none && take_left(&mine)) {
         subscribe_again(window, &mine);
     } else {
