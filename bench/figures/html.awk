@@ -1,8 +1,8 @@
 # Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The report in HTML: headings, paragraphs, lists, tables, indented code and pictures of the Markdown that the report is
-# written in. Pictures (SVG) are put into the page, so that it is one file.
+# The report in HTML: headings, links to them, paragraphs, lists, tables, indented code and plots of the Markdown that the
+# report is written in. Plots (SVG) are put into the page, so that it is one file.
 #
 #   awk -v folder=DIR -f html.awk report.md
 
@@ -15,7 +15,18 @@ function plain(text,    parts, i, line) {
     parts = split(line, part, /\*\*/)
     line = ""
     for (i = 1; i <= parts; ++i) line = line (i % 2 ? "" : "<b>") part[i] (i % 2 ? "" : "</b>")
+    if (match(line, /\[[^]]*\]\(#[^)]*\)/)) {
+        parts = split(substr(line, RSTART + 1, RLENGTH - 2), part, /\]\(/)
+        line = substr(line, 1, RSTART - 1) "<a href=\"" part[2] "\">" part[1] "</a>" substr(line, RSTART + RLENGTH)
+    }
     return line
+}
+
+function anchor(text) {
+    text = tolower(text)
+    gsub(/[^a-z0-9 _-]/, "", text)
+    gsub(/ /, "-", text)
+    return text
 }
 
 function change(to) {
@@ -36,6 +47,7 @@ BEGIN {
     print "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>ompi-locality: measured results</title>"
     print "<meta name=\"viewport\" content=\"width=device-width\"><style>"
     print "body { font: 15px/1.45 sans-serif; color: #222; max-width: 1160px; margin: 2em auto; padding: 0 1em; }"
+    print "@media print { img, table { break-inside: avoid; } h2 { break-after: avoid; } }"
     print "h1, h2, h3 { line-height: 1.2; margin: 1.6em 0 0.5em; } h2 { border-bottom: 1px solid #ccc; padding-bottom: 0.2em; }"
     print "table { border-collapse: collapse; font-size: 13px; margin: 0.8em 0; display: block; overflow-x: auto; }"
     print "td, th { border: 1px solid #ddd; padding: 3px 8px; text-align: left; vertical-align: top; } th { background: #f4f4f4; }"
@@ -49,7 +61,7 @@ BEGIN {
     change("")
     level = length($1)
     sub(/^#+ /, "")
-    print "<h" level ">" plain($0) "</h" level ">"
+    print "<h" level " id=\"" anchor($0) "\">" plain($0) "</h" level ">"
     next
 }
 /^!\[/ {
