@@ -59,43 +59,50 @@
         return next arguments;                                                \
     }
 
+/* may the target's helper be the one that does it? */
+#define EXECUTED_puts ompi_osc_cached_helper_may_move(window, target_count, target_dt)
+#define EXECUTED_accumulates true
+#define EXECUTED_fetches true
+
 /* the same for an own write to a target (rule A1): also what it writes, if it does */
-#define FORWARD_WRITE(slot, stat, writes, disp, count, type, parameters, arguments)               \
-    __opal_attribute_noinline__ static int slow_##slot parameters                                 \
-    {                                                                                             \
-        ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);                        \
-        uint32_t ways = ompi_osc_cached_ways(window), hold = 0;                                   \
-        ompi_osc_cached_peer_t *peer;                                                             \
-        int ret;                                                                                  \
-                                                                                                  \
-        ompi_osc_cached_count(window, OSC_CACHED_STAT_##stat);                                    \
-        if (!(ways & (OSC_CACHED_WAY_LOOKUP | OSC_CACHED_WAY_COHERENT))) {                        \
-            return window->inner.osc_##slot arguments;                                            \
-        }                                                                                         \
-        peer = ompi_osc_cached_write_begin(window, target);                                       \
-        if ((ways & OSC_CACHED_WAY_COHERENT) && (writes)) {                                       \
-            hold = ompi_osc_cached_coherence_write(window, target, disp, (size_t) (count), type); \
-        }                                                                                         \
-        ret = window->inner.osc_##slot arguments;                                                 \
-        if ((ways & OSC_CACHED_WAY_COHERENT) && (writes)) {                                       \
-            ompi_osc_cached_coherence_written(window, target, hold, osc_cached_is_nobody(peer));  \
-        }                                                                                         \
-        ompi_osc_cached_write_end(window, peer, target);                                          \
-        return ret;                                                                               \
-    }                                                                                             \
-                                                                                                  \
-    static int forward_##slot parameters                                                          \
-    {                                                                                             \
-        ompi_osc_cached_window_t *window = ompi_osc_cached_window_known(win);                     \
-        ompi_osc_base_module_##slot##_fn_t next = slow_##slot;                                    \
-                                                                                                  \
-        if (OPAL_LIKELY(NULL != window)                                                           \
-            && !(ompi_osc_cached_ways(window)                                                     \
-                 & (OSC_CACHED_WAY_LOOKUP | OSC_CACHED_WAY_COHERENT))) {                          \
-            ompi_osc_cached_count(window, OSC_CACHED_STAT_##stat);                                \
-            next = window->inner.osc_##slot;                                                      \
-        }                                                                                         \
-        return next arguments;                                                                    \
+#define FORWARD_WRITE(slot, stat, writes, disp, count, type, parameters, arguments)              \
+    __opal_attribute_noinline__ static int slow_##slot parameters                                \
+    {                                                                                            \
+        ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);                       \
+        uint32_t ways = ompi_osc_cached_ways(window);                                            \
+        int64_t hold = OSC_CACHED_NOT_HELD;                                                      \
+        ompi_osc_cached_peer_t *peer;                                                            \
+        int ret;                                                                                 \
+                                                                                                 \
+        ompi_osc_cached_count(window, OSC_CACHED_STAT_##stat);                                   \
+        if (!(ways & (OSC_CACHED_WAY_LOOKUP | OSC_CACHED_WAY_COHERENT))) {                       \
+            return window->inner.osc_##slot arguments;                                           \
+        }                                                                                        \
+        peer = ompi_osc_cached_write_begin(window, target);                                      \
+        if ((ways & OSC_CACHED_WAY_COHERENT) && (writes)) {                                      \
+            hold = ompi_osc_cached_coherence_write(window, target, disp, (size_t) (count), type, \
+                                                   EXECUTED_##stat);                             \
+        }                                                                                        \
+        ret = window->inner.osc_##slot arguments;                                                \
+        if ((ways & OSC_CACHED_WAY_COHERENT) && (writes)) {                                      \
+            ompi_osc_cached_coherence_written(window, target, hold, osc_cached_is_nobody(peer)); \
+        }                                                                                        \
+        ompi_osc_cached_write_end(window, peer, target);                                         \
+        return ret;                                                                              \
+    }                                                                                            \
+                                                                                                 \
+    static int forward_##slot parameters                                                         \
+    {                                                                                            \
+        ompi_osc_cached_window_t *window = ompi_osc_cached_window_known(win);                    \
+        ompi_osc_base_module_##slot##_fn_t next = slow_##slot;                                   \
+                                                                                                 \
+        if (OPAL_LIKELY(NULL != window)                                                          \
+            && !(ompi_osc_cached_ways(window)                                                    \
+                 & (OSC_CACHED_WAY_LOOKUP | OSC_CACHED_WAY_COHERENT))) {                         \
+            ompi_osc_cached_count(window, OSC_CACHED_STAT_##stat);                               \
+            next = window->inner.osc_##slot;                                                     \
+        }                                                                                        \
+        return next arguments;                                                                   \
     }
 
 /* memory of the window */

@@ -59,6 +59,7 @@ const mca_base_var_enum_value_t ompi_osc_cached_stores[] = {
     {.value = OSC_CACHED_STORES_DETECT, .string = "detect"},
     {.value = OSC_CACHED_STORES_SYNC, .string = "sync"},
     {.value = OSC_CACHED_STORES_NONE, .string = "none"},
+    {.value = OSC_CACHED_STORES_OFF, .string = "off"},
     {.value = 0, .string = NULL},
 };
 

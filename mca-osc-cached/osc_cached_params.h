@@ -38,6 +38,7 @@ typedef enum {
     OSC_CACHED_STORES_DETECT,
     OSC_CACHED_STORES_SYNC,
     OSC_CACHED_STORES_NONE,
+    OSC_CACHED_STORES_OFF,
 } ompi_osc_cached_stores_t;
 
 /** Bytes of a block of coherence. */

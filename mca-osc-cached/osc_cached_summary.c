@@ -93,7 +93,7 @@ void ompi_osc_cached_summary_freed(ompi_osc_cached_window_t *window)
         .windows = 1,
         .processes = 1,
         .cacheable = window->cacheable,
-        .passes_passive = OSC_CACHED_MODE_TRANSPARENT == window->mode
+        .passes_passive = OSC_CACHED_MODE_TRANSPARENT == window->mode && NULL == window->coherence
                           && OSC_CACHED_PASSIVE_NONE == ompi_osc_cached_params.passive_scope,
     };
 

@@ -41,11 +41,18 @@ enum {
     PASSED_SYNCS = 4096, /* or one of these, where gets are passed through */
 };
 
+static inline bool is_active(ompi_osc_cached_epoch_t epoch)
+{
+    return OSC_CACHED_EPOCH_FENCE == epoch || OSC_CACHED_EPOCH_START == epoch;
+}
+
 /* Mode transparent ends the life of what was fetched (S1, S2, S3), before it is completed: then
- * only what another get waits for is copied at all. Caller holds the lock. */
+ * only what another get waits for is copied at all. In a coherent window that is only for epochs of
+ * active targets: what was fetched in passive ones lives on. Caller holds the lock. */
 static inline void expire(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer)
 {
-    if (OSC_CACHED_MODE_TRANSPARENT == window->mode) {
+    if (OSC_CACHED_MODE_TRANSPARENT == window->mode
+        && (NULL == window->coherence || is_active(window->epoch))) {
         if (NULL == peer) {
             osc_cached_cache_invalidate(&window->cache);
         } else {
@@ -310,6 +317,9 @@ static void enter_epoch(ompi_osc_cached_window_t *window, ompi_osc_cached_epoch_
     if (window->all_checked && OSC_CACHED_EPOCH_MIXED != epoch) {
         forget_locks(window);
     }
+    if (NULL != window->coherence && ompi_osc_cached_epoch_is_passive(epoch)) {
+        expire(window, NULL); /* what is of a fence's epoch, which this one ends */
+    }
     window->epoch = epoch;
     window->first_tick = window->ticks;
     if (OSC_CACHED_EPOCH_NONE == epoch || OSC_CACHED_EPOCH_FENCE == epoch) {
@@ -350,7 +360,7 @@ static inline ompi_osc_cached_mark_t begin_flushing(ompi_osc_cached_window_t *wi
 }
 
 static inline void end_telling(ompi_osc_cached_window_t *window, int target, bool completes,
-                               const ompi_osc_cached_mark_t *told)
+                               ompi_osc_cached_mark_t *told)
 {
     if (NULL != window->coherence) {
         ompi_osc_cached_coherence_after(window, target, completes, told);

@@ -202,6 +202,7 @@ static bool keeps(const ompi_osc_cached_window_t *window)
         return false;
     case OSC_CACHED_MODE_TRANSPARENT:
         return !ompi_osc_cached_epoch_is_passive(window->epoch)
+               || ompi_osc_cached_is_coherent(window)
                || OSC_CACHED_PASSIVE_FLUSH == ompi_osc_cached_params.passive_scope;
     default:
         return true;
@@ -232,7 +233,8 @@ static uint32_t find_ways(const ompi_osc_cached_window_t *window)
     if (!window->uncounted && quick && OSC_CACHED_EPOCH_FENCE == window->epoch && !coherent) {
         ways |= OSC_CACHED_WAY_PLAIN_FENCE;
     }
-    if (!window->uncounted && plain && passive && OSC_CACHED_MODE_TRANSPARENT != window->mode) {
+    if (!window->uncounted && plain && passive
+        && (OSC_CACHED_MODE_TRANSPARENT != window->mode || ompi_osc_cached_is_coherent(window))) {
         ways |= quick ? OSC_CACHED_WAY_PLAIN_FLUSH : 0;
         ways |= (NULL != window->gate) ? OSC_CACHED_WAY_SHARED_FLUSH : 0;
     }

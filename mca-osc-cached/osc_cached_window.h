@@ -108,12 +108,11 @@ static inline bool ompi_osc_cached_epoch_has_all(ompi_osc_cached_epoch_t epoch)
  * Which way calls go: bits that follow from the epoch, the mode and the window, see
  * ompi_osc_cached_window_update().  These combinations exist:
  *
- *     DIRECT              nothing is cached: mode off, no epoch, passive epochs of transparent
- *     DIRECT COHERENT     the same in a window whose other processes may cache
- *     none                the same, with a trace
- *     LOOKUP              the cache is asked: several threads, or a trace
- *     LOOKUP SHARED       the same with several threads, an open cache and nothing of the sort
- *     LOOKUP QUICK        the same with one thread and without a trace
+ *     DIRECT              nothing is cached: mode off, no epoch, passive epochs of transparent,
+ * unless the window is coherent there DIRECT COHERENT     the same in a window whose other
+ * processes may cache none                the same, with a trace LOOKUP              the cache is
+ * asked: several threads, or a trace LOOKUP SHARED       the same with several threads, an open
+ * cache and nothing of the sort LOOKUP QUICK        the same with one thread and without a trace
  *     LOOKUP QUICK PLAIN  the same with an open cache, no devices and no verification
  *
  * and LOOKUP ... COHERENT in coherent windows, with COHERENT_PLAIN in the place of PLAIN, LATER in
@@ -261,7 +260,7 @@ ompi_osc_cached_window_t *ompi_osc_cached_window_create(ompi_win_t *win, const c
 enum {
     OSC_CACHED_VOTE_COHERENT = 6, /**< wants it */
     OSC_CACHED_VOTE_BLOCK = 7,    /**< bytes */
-    OSC_CACHED_VOTE_EXECUTES = 8, /**< the helper may write to its memory: it is not protected */
+    OSC_CACHED_VOTE_OPEN = 8,     /**< its memory will not be protected */
 };
 enum { OSC_CACHED_VOTES = 9 };
 
@@ -442,18 +441,24 @@ static inline bool ompi_osc_cached_is_dirty(const ompi_osc_cached_peer_t *peer)
     return peer->completed < peer->written || 0 < peer->writing;
 }
 
-/** Whether what is fetched lives until somebody writes it. */
+/** Whether what is fetched in the present epoch lives until somebody writes it. */
 static inline bool ompi_osc_cached_is_coherent(const ompi_osc_cached_window_t *window)
 {
-    return OSC_CACHED_MODE_COHERENT == window->mode;
+    return OSC_CACHED_MODE_COHERENT == window->mode
+           || (NULL != window->coherence && OSC_CACHED_MODE_TRANSPARENT == window->mode
+               && ompi_osc_cached_epoch_is_passive(window->epoch));
 }
 
 /** The mode that a window has when it is asked for one. */
 static inline ompi_osc_cached_mode_t
 ompi_osc_cached_mode_in_force(const ompi_osc_cached_window_t *window, ompi_osc_cached_mode_t mode)
 {
-    if (OSC_CACHED_MODE_COHERENT == mode || OSC_CACHED_MODE_TRANSPARENT == mode) {
-        return (NULL != window->coherence) ? OSC_CACHED_MODE_COHERENT : OSC_CACHED_MODE_TRANSPARENT;
+    if (OSC_CACHED_MODE_COHERENT == mode && NULL == window->coherence) {
+        return OSC_CACHED_MODE_TRANSPARENT;
+    }
+    if (OSC_CACHED_MODE_TRANSPARENT == mode && NULL != window->coherence
+        && OSC_CACHED_STORES_DETECT != window->stores) {
+        return OSC_CACHED_MODE_COHERENT; /* the program said so, by osc_cached_stores */
     }
     return mode;
 }

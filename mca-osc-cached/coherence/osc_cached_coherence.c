@@ -8,6 +8,17 @@
  * lock is never held while anybody waits: the program takes it to ask and to write, the thread has
  * it when notes come.  Hits read generations without it.
  *
+ * Protected pages.  The thread that answers others never stores to one: it would wait for itself.
+ * Who has an operation executed by a helper has HELD first, for the blocks beside it, too, which
+ * may lie in the same pages; and with HELD the owner has opened all pages of these blocks.
+ *
+ * Passes.  Who holds all blocks of a target, and keeps that hold, writes there without the lock: it
+ * only says that it is writing.  When the owner wants its blocks back, the thread takes the pass
+ * away, and then looks whether somebody is writing; who writes says so, and then looks whether
+ * there is a pass: one of them sees the other.  There is nothing that could be cached meanwhile:
+ * whoever asks for a copy is refused, this process too.  Not with several threads, whose flushes do
+ * not know which writes they complete.
+ *
  * Own memory.  What this process does to its own memory, by puts to itself or by stores that a
  * synchronisation tells of, is one hold of all blocks, with as many users as there are
  * synchronisations and puts on their way.  Where it is known which blocks it has stored to
@@ -22,6 +33,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "opal/runtime/opal_progress.h"
 #include "opal/util/info.h"
@@ -68,6 +80,7 @@ typedef struct ompi_osc_cached_coherence_t {
     size_t size;
     uint32_t rank;
     uint64_t answered; /* FILLs */
+    bool protects;     /* some process protects pages */
     ompi_osc_cached_detect_t
         *detect;    /* O2; NULL: stores are not waited for, or nothing is shared */
     uint64_t traps; /* until it was closed */
@@ -93,6 +106,13 @@ typedef struct ompi_osc_cached_coherence_t {
     const ompi_win_t *win; /* its group */
     bool *is_dead;
     int slow; /* whose ACK the owner waits for that was asked last, or NOBODY: no answer */
+
+    /* targets that are written to without the lock; NULL: there are none */
+    _Atomic bool *passes;  /* it may be; set and cleared under the lock */
+    _Atomic bool *passing; /* such writes are not complete; the program's */
+    uint32_t *passed;      /* targets that may be passing; the program's, as the next two */
+    bool *is_passed;
+    uint32_t num_passed;
 
     _Atomic unsigned long counts[OSC_CACHED_COHERENCE_COUNTS];
     uint64_t dropped; /* INVs that came */
@@ -188,6 +208,9 @@ static void send_message(void *context, const osc_cached_message_t *message)
 {
     coherence_t *c = context;
 
+    if (OSC_CACHED_MESSAGE_HELD == message->kind && NULL != c->detect) {
+        ompi_osc_cached_detect_open_pages(c->detect, message->first, message->count);
+    }
     if (c->rank == message->peer) {
         if (OSC_CACHED_MESSAGE_HELD == message->kind
             && (NULL == c->detect || !ompi_osc_cached_detect_held(c->detect, message->name))) {
@@ -215,11 +238,42 @@ static void bury(coherence_t *c, uint32_t rank)
 {
     if (c->rank != rank && !c->is_dead[rank]) {
         c->is_dead[rank] = true;
+        if (NULL
+            != c->detect) { /* what it has sent may be executed when it holds nothing any more */
+            osc_cached_directory_close(&c->directory, &c->post);
+        }
         osc_cached_directory_dead(&c->directory, rank, &c->post);
         osc_cached_copies_dead(&c->copies, rank);
         if (NULL != c->detect) {
             ompi_osc_cached_detect_settle(c->detect);
         }
+    }
+}
+
+/* There are writes to a target that are not complete; the lock is held. */
+static void set_dirty(coherence_t *c, uint32_t target)
+{
+    if (!c->is_dirty[target]) {
+        c->is_dirty[target] = true;
+        c->dirty[c->num_dirty] = target;
+        OSC_CACHED_WRITE(c->num_dirty, c->num_dirty + 1);
+    }
+}
+
+/* A target wants its blocks back; the lock is held. */
+static void end_pass(coherence_t *c, uint32_t target)
+{
+    uint32_t name;
+
+    if (NULL == c->passes) {
+        return;
+    }
+    atomic_store(&c->passes[target], false);
+    atomic_thread_fence(memory_order_seq_cst);
+    if (atomic_load(&c->passing[target])) { /* from now on they are known */
+        name = osc_cached_copies_write(&c->copies, target, 0, OSC_CACHED_ALL_BLOCKS, &c->post);
+        osc_cached_copies_written(&c->copies, target, name);
+        set_dirty(c, target);
     }
 }
 
@@ -252,6 +306,9 @@ static void hear(void *context, const osc_cached_request_t *note)
         c->answered +=
             OSC_CACHED_MESSAGE_DATA == message.kind || OSC_CACHED_MESSAGE_DIRECT == message.kind;
         c->dropped += OSC_CACHED_MESSAGE_INV == message.kind;
+        if (OSC_CACHED_MESSAGE_RECALL == message.kind) {
+            end_pass(c, message.owner);
+        }
         (void) osc_cached_copies_receive(&c->copies, &message, NULL, &c->post);
     }
     publish_counts(c);
@@ -434,6 +491,12 @@ static void await_held(coherence_t *c, int target)
     }
 }
 
+/* The same for one target that may be this process itself. */
+static void await_write(coherence_t *c, int target)
+{
+    await(c, (uint32_t) target == c->rank ? is_own_held : is_target_held, target);
+}
+
 /* --- Gets */
 
 static uint64_t term_of(const void *context, int32_t target, uint64_t address, size_t bytes)
@@ -479,9 +542,10 @@ static void drop_own(coherence_t *c)
     }
 }
 
-/* The blocks that an operation touches; all of them if that is not easy to say. */
+/* The blocks that an operation touches; all of them if that is not easy to say.  Wide: and those
+ * beside them. */
 static void blocks_of(const ompi_osc_cached_window_t *window, int target, ptrdiff_t disp,
-                      size_t count, const struct ompi_datatype_t *type, uint64_t *first,
+                      size_t count, const struct ompi_datatype_t *type, bool wide, uint64_t *first,
                       uint64_t *blocks)
 {
     const opal_datatype_t *layout = &type->super;
@@ -497,20 +561,49 @@ static void blocks_of(const ompi_osc_cached_window_t *window, int target, ptrdif
     }
     osc_cached_copies_blocks(&window->coherence->copies, (uint64_t) begin,
                              (uint64_t) span + (uint64_t) extent * (count - 1), first, blocks);
+    if (wide) {
+        *blocks += 1 + (0 < *first);
+        *first -= 0 < *first;
+    }
 }
 
-uint32_t ompi_osc_cached_coherence_write(ompi_osc_cached_window_t *window, int target,
-                                         ptrdiff_t disp, size_t count,
-                                         const struct ompi_datatype_t *type)
+/* Whether a write needs nothing but this. */
+static bool has_pass(coherence_t *c, int target)
+{
+    if (NULL == c->passes || !atomic_load_explicit(&c->passes[target], memory_order_relaxed)) {
+        return false;
+    }
+    if (!atomic_load_explicit(&c->passing[target], memory_order_relaxed)) {
+        atomic_store(&c->passing[target], true);
+        atomic_thread_fence(memory_order_seq_cst);
+        if (!atomic_load(&c->passes[target])) {
+            atomic_store(&c->passing[target], false);
+            return false;
+        }
+        if (!c->is_passed[target]) {
+            c->is_passed[target] = true;
+            c->passed[c->num_passed++] = (uint32_t) target;
+        }
+    }
+    return true;
+}
+
+int64_t ompi_osc_cached_coherence_write(ompi_osc_cached_window_t *window, int target,
+                                        ptrdiff_t disp, size_t count,
+                                        const struct ompi_datatype_t *type, bool executed)
 {
     coherence_t *c = window->coherence;
+    bool waits = executed && c->protects;
     uint64_t first, blocks;
     uint32_t name = 0;
 
+    if (has_pass(c, target)) {
+        return OSC_CACHED_NOT_HELD;
+    }
     if (0 == count || 0 == type->super.size) {
         count = 1; /* of nothing: never mind */
     }
-    blocks_of(window, target, disp, count, type, &first, &blocks);
+    blocks_of(window, target, disp, count, type, waits, &first, &blocks);
     enter();
     if ((uint32_t) target == c->rank) {
         ++c->own_issuing;
@@ -521,34 +614,33 @@ uint32_t ompi_osc_cached_coherence_write(ompi_osc_cached_window_t *window, int t
         }
     } else {
         name = osc_cached_copies_write(&c->copies, (uint32_t) target, first, blocks, &c->post);
-        if (!c->is_dirty[target]) {
-            c->is_dirty[target] = true;
-            c->dirty[c->num_dirty] = (uint32_t) target;
-            OSC_CACHED_WRITE(c->num_dirty, c->num_dirty + 1);
-        }
+        set_dirty(c, (uint32_t) target);
     }
     leave(c);
+    if (waits) {
+        await_write(c, target);
+    }
     return name;
 }
 
-void ompi_osc_cached_coherence_written(ompi_osc_cached_window_t *window, int target, uint32_t name,
+void ompi_osc_cached_coherence_written(ompi_osc_cached_window_t *window, int target, int64_t name,
                                        bool forgotten)
 {
     coherence_t *c = window->coherence;
 
+    if (OSC_CACHED_NOT_HELD == name) {
+        return;
+    }
     enter();
     if ((uint32_t) target == c->rank) {
         --c->own_issuing;
         ++c->own_writes;
     } else {
-        osc_cached_copies_written(&c->copies, (uint32_t) target, name);
+        osc_cached_copies_written(&c->copies, (uint32_t) target, (uint32_t) name);
     }
     leave(c);
     if (forgotten) { /* its flush will not come here: its blocks are held for ever */
-        await_held(c, target);
-        if ((uint32_t) target == c->rank) {
-            await(c, is_own_held, target);
-        }
+        await_write(c, target);
     }
 }
 
@@ -632,21 +724,23 @@ ompi_osc_cached_mark_t ompi_osc_cached_coherence_before(ompi_osc_cached_window_t
 {
     coherence_t *c = window->coherence;
     ompi_osc_cached_mark_t mark = ompi_osc_cached_coherence_mark(window);
-    bool looks, puts;
+    bool looks = false, puts = false;
 
-    enter();
-    /* who asks for a copy from now on gets what was stored before */
-    looks = stores && OSC_CACHED_STORES_SYNC == window->stores
-            && osc_cached_directory_is_shared(&c->directory);
-    puts = c->own_dirty;
-    if (puts) {
-        mark.holds = true;
-        ++c->syncs;
-        take_own(c);
-    }
-    leave(c);
-    if (looks && !puts) {
-        hold_changes(c, &mark);
+    stores = stores && OSC_CACHED_STORES_SYNC == window->stores;
+    if (stores || OSC_CACHED_READ(c->own_dirty)) {
+        enter();
+        /* who asks for a copy from now on gets what was stored before */
+        looks = stores && osc_cached_directory_is_shared(&c->directory);
+        puts = c->own_dirty;
+        if (puts) {
+            mark.holds = true;
+            ++c->syncs;
+            take_own(c);
+        }
+        leave(c);
+        if (looks && !puts) {
+            hold_changes(c, &mark);
+        }
     }
     if (mark.writes) {
         await_held(c, target);
@@ -663,6 +757,9 @@ static void complete(coherence_t *c, uint32_t target, uint64_t mark)
     osc_cached_copies_complete(&c->copies, target, mark, &c->post);
     if (0 == c->copies.written[target].dirty) {
         c->is_dirty[target] = false;
+        if (NULL != c->passes && osc_cached_copies_holds_all(&c->copies, target)) {
+            atomic_store(&c->passes[target], true);
+        }
     }
 }
 
@@ -688,12 +785,47 @@ static void complete_writes(coherence_t *c, int target, const ompi_osc_cached_ma
     OSC_CACHED_WRITE(c->num_dirty, left);
 }
 
+/* Writes without the lock are complete.  @return whether the target has asked for its blocks */
+static bool end_passing(coherence_t *c, uint32_t target)
+{
+    if (!atomic_load_explicit(&c->passing[target], memory_order_relaxed)) {
+        return false;
+    }
+    atomic_store(&c->passing[target], false);
+    atomic_thread_fence(memory_order_seq_cst);
+    return !atomic_load(&c->passes[target]);
+}
+
+/* The same for all that a synchronisation completes. */
+static bool end_all_passing(coherence_t *c, int target)
+{
+    bool asked = false;
+
+    if (OSC_CACHED_EVERYBODY != target) {
+        return NULL != c->passes && end_passing(c, (uint32_t) target);
+    }
+    for (; 0 < c->num_passed; --c->num_passed) {
+        uint32_t one = c->passed[c->num_passed - 1];
+
+        asked |= end_passing(c, one);
+        c->is_passed[one] = false;
+    }
+    return asked;
+}
+
 void ompi_osc_cached_coherence_after(ompi_osc_cached_window_t *window, int target, bool completes,
-                                     const ompi_osc_cached_mark_t *mark)
+                                     ompi_osc_cached_mark_t *mark)
 {
     coherence_t *c = window->coherence;
     bool own = OSC_CACHED_EVERYBODY == target || c->rank == (uint32_t) target;
 
+    if (completes && end_all_passing(c, target)) { /* one thread: it has completed all there are */
+        ompi_osc_cached_mark_t now = ompi_osc_cached_coherence_mark(window);
+
+        mark->others = now.others;
+        mark->own = now.own;
+        mark->writes = now.writes;
+    }
     completes = completes && mark->writes;
     if (completes) { /* of a flush; else that was waited for before */
         await_held(c, target);
@@ -729,6 +861,14 @@ static void leave_detection(void *context)
     leave(context);
 }
 
+/* Something writes to memory past the page tables: a network, or another process by these devices.
+ */
+static bool has_device(void)
+{
+    return ompi_osc_cached_helper_has_rdma() || 0 == access("/dev/xpmem", F_OK)
+           || 0 == access("/dev/knem", F_OK);
+}
+
 /* Before others know of the window.  @return why it cannot be had */
 static ompi_osc_cached_stores_reason_t begin_detection(coherence_t *c,
                                                        const ompi_osc_cached_window_t *window)
@@ -737,7 +877,7 @@ static ompi_osc_cached_stores_reason_t begin_detection(coherence_t *c,
         .base = (void *) c->base,
         .size = c->size,
         .inner = MPI_WIN_FLAVOR_ALLOCATE == window->inner_flavor,
-        .device = ompi_osc_cached_helper_has_rdma(),
+        .device = has_device(),
         .block_shift = c->copies.config.block_shift,
         .directory = &c->directory,
         .post = &c->post,
@@ -748,9 +888,14 @@ static ompi_osc_cached_stores_reason_t begin_detection(coherence_t *c,
     };
     ompi_osc_cached_stores_reason_t reason;
 
+    if ((size_t) sysconf(_SC_PAGESIZE) >> config.block_shift > 1) {
+        return OSC_CACHED_STORES_SMALL; /* here pages are larger than elsewhere */
+    }
+    if ((uintptr_t) c - (uintptr_t) c->base < c->size) {
+        return OSC_CACHED_STORES_OURS;
+    }
     c->detect = ompi_osc_cached_detect_open(&config, &reason);
-    /* without a page of its own it works, and shares nothing */
-    return (OSC_CACHED_STORES_NO_PAGE == reason) ? OSC_CACHED_STORES_NOTICED : reason;
+    return reason;
 }
 
 /* The directory is closed, and nobody has copies. */
@@ -870,6 +1015,9 @@ static wish_t wish_of(opal_info_t *info, bool on_file)
         block = ompi_osc_cached_numbers.block;
     }
     wish.block = (0 < block) ? (uint32_t) block : on_file ? FILE_BLOCK : MEMORY_BLOCK;
+    if (OSC_CACHED_STORES_DETECT == wish.stores && wish.block < (size_t) sysconf(_SC_PAGESIZE)) {
+        wish.block = (uint32_t) sysconf(_SC_PAGESIZE);
+    }
     return wish;
 }
 
@@ -883,19 +1031,34 @@ static bool is_helper_off(opal_info_t *info)
                && 0 == strcmp("off", value));
 }
 
+/* Whether a process cannot do without coherence, and so without a helper. */
+static bool insists(const wish_t *wish)
+{
+    return OSC_CACHED_STORES_OFF != wish->stores
+           && (OSC_CACHED_MODE_COHERENT == wish->mode
+               || (OSC_CACHED_MODE_TRANSPARENT == wish->mode
+                   && OSC_CACHED_STORES_DETECT != wish->stores));
+}
+
+/* Whether it takes coherence for passive epochs, where it is to be had. */
+static bool accepts(const wish_t *wish, bool on_file)
+{
+    return OSC_CACHED_MODE_TRANSPARENT == wish->mode && OSC_CACHED_STORES_DETECT == wish->stores
+           && OSC_CACHED_PASSIVE_NONE == ompi_osc_cached_params.passive_scope && !on_file
+           && ompi_osc_cached_stores_can_be_noticed() && !has_device();
+}
+
 bool ompi_osc_cached_coherence_vote(opal_info_t *info, bool on_file,
                                     int64_t votes[OSC_CACHED_VOTES])
 {
     wish_t wish = wish_of(info, on_file);
 
-    votes[OSC_CACHED_VOTE_COHERENT] =
-        (OSC_CACHED_MODE_COHERENT == wish.mode
-         || (OSC_CACHED_MODE_TRANSPARENT == wish.mode && OSC_CACHED_STORES_DETECT != wish.stores))
-        && !is_helper_off(info);
-    votes[OSC_CACHED_VOTE_EXECUTES] =
-        0 == votes[OSC_CACHED_VOTE_COHERENT] || OSC_CACHED_STORES_DETECT != wish.stores;
+    bool needed = insists(&wish) && !is_helper_off(info);
+
+    votes[OSC_CACHED_VOTE_COHERENT] = needed || accepts(&wish, on_file);
+    votes[OSC_CACHED_VOTE_OPEN] = OSC_CACHED_STORES_DETECT != wish.stores;
     votes[OSC_CACHED_VOTE_BLOCK] = wish.block;
-    return votes[OSC_CACHED_VOTE_COHERENT];
+    return needed;
 }
 
 static uint8_t log_of(uint64_t block)
@@ -936,11 +1099,16 @@ void ompi_osc_cached_coherence_destroy(struct ompi_osc_cached_coherence_t *c)
     free(c->is_dead);
     ompi_osc_cached_changes_end(&c->changes);
     OBJ_DESTRUCT(&c->looking);
+    free(c->passes);
+    free(c->passing);
+    free(c->passed);
+    free(c->is_passed);
     free(c);
 }
 
 static coherence_t *create(const ompi_osc_cached_window_t *window, const void *base, size_t size,
-                           uint64_t block, bool protects, ompi_communicator_t *comm)
+                           const int64_t votes[OSC_CACHED_VOTES], bool protects,
+                           ompi_communicator_t *comm)
 {
     uint32_t ranks = (uint32_t) ompi_comm_size(comm);
     coherence_t *c = calloc(1, sizeof(*c));
@@ -953,7 +1121,8 @@ static coherence_t *create(const ompi_osc_cached_window_t *window, const void *b
     osc_cached_copies_config_t copies = {.ranks = ranks,
                                          .rank = directory.rank,
                                          .max_blocks = MAX_BLOCKS,
-                                         .block_shift = log_of(block),
+                                         .block_shift =
+                                             log_of((uint64_t) votes[OSC_CACHED_VOTE_BLOCK]),
                                          .alloc = &osc_cached_alloc_default};
 
     if (NULL == c) {
@@ -963,6 +1132,7 @@ static coherence_t *create(const ompi_osc_cached_window_t *window, const void *b
     c->rank = directory.rank;
     c->base = base;
     c->size = size;
+    c->protects = 0 == votes[OSC_CACHED_VOTE_OPEN];
     c->id = ompi_osc_cached_helper_names(window);
     c->win = window->win;
     c->slow = NOBODY;
@@ -978,7 +1148,16 @@ static coherence_t *create(const ompi_osc_cached_window_t *window, const void *b
     c->dirty = malloc(ranks * sizeof(*c->dirty));
     c->is_dirty = calloc(ranks, sizeof(*c->is_dirty));
     c->is_dead = calloc(ranks, sizeof(*c->is_dead));
+    if (!window->threaded) {
+        c->passes = calloc(ranks, sizeof(*c->passes));
+        c->passing = calloc(ranks, sizeof(*c->passing));
+        c->passed = malloc(ranks * sizeof(*c->passed));
+        c->is_passed = calloc(ranks, sizeof(*c->is_passed));
+    }
     if (NULL == c->names || NULL == c->dirty || NULL == c->is_dirty || NULL == c->is_dead
+        || (!window->threaded
+            && (NULL == c->passes || NULL == c->passing || NULL == c->passed
+                || NULL == c->is_passed))
         || OSC_CACHED_OK != osc_cached_directory_init(&c->directory, &directory)) {
         c->directory.config.alloc = NULL;
         ompi_osc_cached_coherence_destroy(c);
@@ -996,7 +1175,7 @@ static coherence_t *create(const ompi_osc_cached_window_t *window, const void *b
 }
 
 /* Say once why a window is not coherent although somebody insists on it. */
-static void explain(const ompi_osc_cached_window_t *window, opal_info_t *info,
+static void explain(const ompi_osc_cached_window_t *window, opal_info_t *info, const wish_t *wish,
                     ompi_osc_cached_stores_reason_t reason, const int64_t votes[OSC_CACHED_VOTES])
 {
     const char *why = "Not all processes of the window can have it, or there is not enough memory.";
@@ -1010,6 +1189,8 @@ static void explain(const ompi_osc_cached_window_t *window, opal_info_t *info,
                  "stores, say so: osc_cached_stores sync, or none.",
                  ompi_osc_cached_stores_text(reason));
         why = text;
+    } else if (OSC_CACHED_STORES_OFF == wish->stores) {
+        why = "osc_cached_stores is off.";
     } else if (is_helper_off(info)) {
         why = "It needs the helper (osc_cached_helper), which is off.";
     } else if (!votes[OSC_CACHED_VOTE_COHERENT]) {
@@ -1023,6 +1204,17 @@ static void explain(const ompi_osc_cached_window_t *window, opal_info_t *info,
                    opal_process_info.nodename);
 }
 
+/* Whether all processes can have it, and one has something to share. */
+static bool is_agreed(ompi_communicator_t *comm, bool can, bool shares)
+{
+    int values[2] = {can, -(int) shares};
+
+    return OMPI_SUCCESS
+               == comm->c_coll->coll_allreduce(MPI_IN_PLACE, values, 2, MPI_INT, MPI_MIN, comm,
+                                               comm->c_coll->coll_allreduce_module)
+           && 0 < values[0] && 0 > values[1];
+}
+
 void ompi_osc_cached_coherence_attach(ompi_osc_cached_window_t *window, opal_info_t *info,
                                       const void *base, size_t size, bool shared,
                                       ompi_communicator_t *comm,
@@ -1032,15 +1224,17 @@ void ompi_osc_cached_coherence_attach(ompi_osc_cached_window_t *window, opal_inf
     bool detects = OSC_CACHED_STORES_DETECT == wish.stores;
     ompi_osc_cached_stores_reason_t reason = OSC_CACHED_STORES_NOTICED;
     coherence_t *c = NULL;
-    int good = 0;
+    bool good = false;
 
-    if (votes[OSC_CACHED_VOTE_COHERENT]) {
-        if (NULL != window && window->cacheable && NULL != window->helper) {
-            c = create(window, base, size, (uint64_t) votes[OSC_CACHED_VOTE_BLOCK], detects, comm);
+    /* a helper, and of which kind, all processes have or none */
+    if (votes[OSC_CACHED_VOTE_COHERENT] && NULL != window && NULL != window->helper
+        && NULL == window->memory) {
+        if (window->cacheable) {
+            c = create(window, base, size, votes, detects, comm);
         }
         if (NULL != c && detects && !shared) {
             reason = begin_detection(c, window);
-            if (OSC_CACHED_STORES_NOTICED != reason) {
+            if (OSC_CACHED_STORES_NOTICED != reason && OSC_CACHED_STORES_NO_PAGE != reason) {
                 ompi_osc_cached_coherence_destroy(c);
                 c = NULL;
             }
@@ -1055,16 +1249,11 @@ void ompi_osc_cached_coherence_attach(ompi_osc_cached_window_t *window, opal_inf
             }
         }
         /* and from here on others may send */
-        good = NULL != c;
-        if (OMPI_SUCCESS
-                != comm->c_coll->coll_allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, comm,
-                                                comm->c_coll->coll_allreduce_module)
-            || !good) {
-            if (NULL != c) {
-                ompi_osc_cached_helper_listen(c->id, NULL, NULL);
-                ompi_osc_cached_coherence_destroy(c);
-            }
-            good = 0;
+        good = is_agreed(comm, NULL != c,
+                         insists(&wish) || (!shared && OSC_CACHED_STORES_NO_PAGE != reason));
+        if (!good && NULL != c) {
+            ompi_osc_cached_helper_listen(c->id, NULL, NULL);
+            ompi_osc_cached_coherence_destroy(c);
         }
     }
     if (NULL == window) {
@@ -1078,10 +1267,14 @@ void ompi_osc_cached_coherence_attach(ompi_osc_cached_window_t *window, opal_inf
         window->cache.more = term_of;
         window->cache.more_context = &c->copies;
         enter_list(c);
-    } else if (OSC_CACHED_MODE_COHERENT == wish.mode) {
-        explain(window, info, reason, votes);
+    } else if (OSC_CACHED_STORES_OFF == wish.stores) {
+        window->stores = OSC_CACHED_STORES_OFF; /* MPI_Win_get_info tells what is in force */
     }
-    window->mode = ompi_osc_cached_mode_in_force(window, window->mode);
+    if (!good && OSC_CACHED_MODE_COHERENT == wish.mode) {
+        explain(window, info, &wish, reason, votes);
+    }
+    window->mode = ompi_osc_cached_mode_in_force(
+        window, (OSC_CACHED_MODE_COHERENT == wish.mode) ? OSC_CACHED_MODE_COHERENT : window->mode);
 }
 
 void ompi_osc_cached_coherence_drain(struct ompi_osc_cached_coherence_t *coherence)

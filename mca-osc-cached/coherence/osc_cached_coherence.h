@@ -21,8 +21,10 @@
 
 BEGIN_C_DECLS
 
-/** All targets. */
-enum { OSC_CACHED_EVERYBODY = -1 };
+enum {
+    OSC_CACHED_EVERYBODY = -1, /**< all targets */
+    OSC_CACHED_NOT_HELD = -1,  /**< a write that needs no hold */
+};
 
 /** What a synchronisation that begins now completes. */
 typedef struct {
@@ -78,13 +80,14 @@ bool ompi_osc_cached_coherence_keeps(ompi_osc_cached_window_t *window, int targe
 /**
  * A write is about to be issued.
  *
- * @return the name of its hold, for ompi_osc_cached_coherence_written
+ * @param executed  perhaps by the target's helper: waits until its pages are not protected
+ * @return the name of its hold, or OSC_CACHED_NOT_HELD, for ompi_osc_cached_coherence_written
  */
-uint32_t ompi_osc_cached_coherence_write(ompi_osc_cached_window_t *window, int target,
-                                         ptrdiff_t disp, size_t count,
-                                         const struct ompi_datatype_t *type);
+int64_t ompi_osc_cached_coherence_write(ompi_osc_cached_window_t *window, int target,
+                                        ptrdiff_t disp, size_t count,
+                                        const struct ompi_datatype_t *type, bool executed);
 /** It was. @param forgotten  nobody will tell when it is complete */
-void ompi_osc_cached_coherence_written(ompi_osc_cached_window_t *window, int target, uint32_t name,
+void ompi_osc_cached_coherence_written(ompi_osc_cached_window_t *window, int target, int64_t name,
                                        bool forgotten);
 
 /** Before a flush. */
@@ -100,7 +103,7 @@ ompi_osc_cached_mark_t ompi_osc_cached_coherence_before(ompi_osc_cached_window_t
                                                         int target, bool stores);
 /** After any of them. @param completes  it has completed the writes of before */
 void ompi_osc_cached_coherence_after(ompi_osc_cached_window_t *window, int target, bool completes,
-                                     const ompi_osc_cached_mark_t *mark);
+                                     ompi_osc_cached_mark_t *mark);
 
 END_C_DECLS
 

@@ -30,7 +30,8 @@ typedef struct hold {
 
 struct ompi_osc_cached_detect {
     ompi_osc_cached_detect_config_t config;
-    ompi_osc_cached_watch_t *watch;
+    ompi_osc_cached_watch_t *watch; /* NULL: nobody has asked for a copy yet */
+    bool failed;                    /* it could not be had then: nothing is shared */
     size_t pages;
     hold_t *holds;
     hold_t all;       /* of all blocks, for which there is always memory */
@@ -137,25 +138,18 @@ static void *wait_for_stores(void *argument)
     }
 }
 
-unsigned ompi_osc_cached_detect_fill(ompi_osc_cached_detect_t *detect, uint64_t block)
+static ompi_osc_cached_stores_config_t watched(ompi_osc_cached_detect_t *detect)
 {
-    uint64_t from = block << detect->config.block_shift;
-    uint64_t to = (block + 1) << detect->config.block_shift, size = detect->config.size;
-    size_t first, count;
+    const ompi_osc_cached_detect_config_t *config = &detect->config;
 
-    if (from >= size || !osc_cached_directory_must_protect(detect->config.directory, block)) {
-        return 0;
-    }
-    ompi_osc_cached_stores_pages(detect->watch, from, (to < size) ? to : size, &first, &count);
-    return ompi_osc_cached_stores_arm(detect->watch, first, count) ? OSC_CACHED_FILL_PROTECTED : 0;
+    return (ompi_osc_cached_stores_config_t){.base = config->base,
+                                             .size = config->size,
+                                             .inner = config->inner,
+                                             .device = config->device,
+                                             .trapped = trapped,
+                                             .context = detect,
+                                             .now = config->now};
 }
-
-uint64_t ompi_osc_cached_detect_traps(const ompi_osc_cached_detect_t *detect)
-{
-    return detect->traps;
-}
-
-/* Life */
 
 /* What it needs of the system. */
 static bool start(ompi_osc_cached_detect_t *detect)
@@ -181,36 +175,93 @@ static bool start(ompi_osc_cached_detect_t *detect)
     return true;
 }
 
+void ompi_osc_cached_detect_open_pages(ompi_osc_cached_detect_t *detect, uint64_t first,
+                                       uint64_t count)
+{
+    uint64_t size = detect->config.size, from = first << detect->config.block_shift, to = size;
+    uint64_t page_from, page_to;
+    size_t page, pages;
+
+    if (NULL == detect->watch || size <= from) {
+        return;
+    }
+    if (count < (size - from) >> detect->config.block_shift) {
+        to = (first + count) << detect->config.block_shift;
+    }
+    ompi_osc_cached_stores_pages(detect->watch, from, to, &page, &pages);
+    ompi_osc_cached_stores_bytes(detect->watch, page, &page_from, &page_to);
+    if (page_from < from) {
+        ++page;
+        --pages;
+    }
+    if (0 < pages) {
+        ompi_osc_cached_stores_bytes(detect->watch, page + pages - 1, &page_from, &page_to);
+        pages -= to < page_to;
+        ompi_osc_cached_stores_release(detect->watch, page, pages);
+    }
+}
+
+/* The first copy is asked for. */
+static bool begin(ompi_osc_cached_detect_t *detect)
+{
+    ompi_osc_cached_stores_config_t stores = watched(detect);
+    ompi_osc_cached_stores_reason_t reason;
+    size_t first;
+
+    if (!detect->failed) {
+        detect->watch = ompi_osc_cached_stores_open(&stores, &reason);
+    }
+    if (NULL != detect->watch && !start(detect)) {
+        ompi_osc_cached_stores_close(detect->watch);
+        detect->watch = NULL;
+    }
+    detect->failed = NULL == detect->watch;
+    if (!detect->failed) {
+        ompi_osc_cached_stores_pages(detect->watch, 0, detect->config.size, &first, &detect->pages);
+    }
+    return !detect->failed;
+}
+
+unsigned ompi_osc_cached_detect_fill(ompi_osc_cached_detect_t *detect, uint64_t block)
+{
+    uint64_t from = block << detect->config.block_shift;
+    uint64_t to = (block + 1) << detect->config.block_shift, size = detect->config.size;
+    size_t first, count;
+
+    if (from >= size || !osc_cached_directory_must_protect(detect->config.directory, block)
+        || (NULL == detect->watch && !begin(detect))) {
+        return 0;
+    }
+    ompi_osc_cached_stores_pages(detect->watch, from, (to < size) ? to : size, &first, &count);
+    return ompi_osc_cached_stores_arm(detect->watch, first, count) ? OSC_CACHED_FILL_PROTECTED : 0;
+}
+
+uint64_t ompi_osc_cached_detect_traps(const ompi_osc_cached_detect_t *detect)
+{
+    return detect->traps;
+}
+
+/* Life */
+
 ompi_osc_cached_detect_t *ompi_osc_cached_detect_open(const ompi_osc_cached_detect_config_t *config,
                                                       ompi_osc_cached_stores_reason_t *reason)
 {
     ompi_osc_cached_detect_t *detect = calloc(1, sizeof(*detect));
-    ompi_osc_cached_stores_config_t stores = {.base = config->base,
-                                              .size = config->size,
-                                              .inner = config->inner,
-                                              .device = config->device,
-                                              .trapped = trapped,
-                                              .context = detect,
-                                              .now = config->now};
-    size_t first;
+    ompi_osc_cached_stores_config_t stores;
+    ompi_osc_cached_watch_t *trial;
 
     if (NULL == detect) {
         *reason = OSC_CACHED_STORES_NO_MEMORY;
         return NULL;
     }
     detect->config = *config;
-    detect->watch = ompi_osc_cached_stores_open(&stores, reason);
-    if (NULL == detect->watch) {
+    stores = watched(detect);
+    trial = ompi_osc_cached_stores_open(&stores, reason);
+    if (NULL == trial) {
         free(detect);
         return NULL;
     }
-    ompi_osc_cached_stores_pages(detect->watch, 0, config->size, &first, &detect->pages);
-    if (!start(detect)) {
-        *reason = OSC_CACHED_STORES_NO_MEMORY;
-        ompi_osc_cached_stores_close(detect->watch);
-        free(detect);
-        return NULL;
-    }
+    ompi_osc_cached_stores_close(trial);
     return detect;
 }
 
@@ -221,12 +272,14 @@ void ompi_osc_cached_detect_close(ompi_osc_cached_detect_t *detect)
     if (NULL == detect) {
         return;
     }
-    while (1 != write(detect->wake[1], &byte, 1)) {
+    if (NULL != detect->watch) {
+        while (1 != write(detect->wake[1], &byte, 1)) {
+        }
+        (void) pthread_join(detect->thread, NULL);
+        ompi_osc_cached_stores_close(detect->watch); /* who waits still continues */
+        (void) close(detect->wake[0]);
+        (void) close(detect->wake[1]);
     }
-    (void) pthread_join(detect->thread, NULL);
-    ompi_osc_cached_stores_close(detect->watch); /* who waits still continues */
-    (void) close(detect->wake[0]);
-    (void) close(detect->wake[1]);
     while (NULL != detect->holds) {
         hold_t *hold = detect->holds;
 

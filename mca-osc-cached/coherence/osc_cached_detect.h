@@ -40,7 +40,9 @@ typedef struct {
 
 typedef struct ompi_osc_cached_detect ompi_osc_cached_detect_t;
 
-/** @return NULL: reason says why stores cannot be noticed */
+/** Whether stores can be noticed; memory is watched, by a thread, when the first FILL comes.
+ *
+ * @return NULL: reason says why they cannot */
 ompi_osc_cached_detect_t *ompi_osc_cached_detect_open(const ompi_osc_cached_detect_config_t *config,
                                                       ompi_osc_cached_stores_reason_t *reason);
 
@@ -55,6 +57,12 @@ unsigned ompi_osc_cached_detect_fill(ompi_osc_cached_detect_t *detect, uint64_t 
 
 /** HELD for the owner itself, from within the directory.  @return whether a store waits for it */
 bool ompi_osc_cached_detect_held(ompi_osc_cached_detect_t *detect, uint32_t name);
+
+/** HELD, for anybody: pages that have bytes of these blocks only are not protected from now on.
+ *
+ * @param count  OSC_CACHED_ALL_BLOCKS, with first 0: all */
+void ompi_osc_cached_detect_open_pages(ompi_osc_cached_detect_t *detect, uint64_t first,
+                                       uint64_t count);
 
 /** After osc_cached_directory_receive: stores whose hold is there continue. */
 void ompi_osc_cached_detect_settle(ompi_osc_cached_detect_t *detect);

@@ -20,6 +20,7 @@
  *
  * I1  a page that is OPEN is not protected, or just about to be
  * I2  waiting is the number of pages that are WAITING
+ * I3  closed is the number of pages that are not OPEN
  *
  * The lock is held for all that changes a page, and never while trapped() is called.
  *
@@ -47,6 +48,8 @@ static const char *const texts[OSC_CACHED_STORES_REASONS] = {
     [OSC_CACHED_STORES_FILE] = "the window's memory is a mapped file, or a part of it is",
     [OSC_CACHED_STORES_HUGE] = "the window's memory has huge pages",
     [OSC_CACHED_STORES_BUSY] = "another window, or another library, watches this memory",
+    [OSC_CACHED_STORES_SMALL] = "blocks are smaller than pages (ompi_osc_cached_block)",
+    [OSC_CACHED_STORES_OURS] = "the window's memory is where malloc takes memory from",
 };
 
 const char *ompi_osc_cached_stores_text(ompi_osc_cached_stores_reason_t reason)
@@ -57,6 +60,7 @@ const char *ompi_osc_cached_stores_text(ompi_osc_cached_stores_reason_t reason)
 #if OSC_CACHED_UFFD
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -89,7 +93,7 @@ struct ompi_osc_cached_watch {
     char *base;         /* of page 0 */
     size_t first, last; /* that are the window's alone; last is the one behind */
     bool populates;
-    size_t waiting;
+    size_t waiting, closed;
     uint64_t since; /* somebody waits, ns */
     uint64_t debt;  /* ns */
     uint64_t paid;  /* when the debt was reckoned, ns */
@@ -119,6 +123,24 @@ static void reckon(ompi_osc_cached_watch_t *stores, uint64_t now, uint64_t more)
 }
 
 /* Opening */
+
+bool ompi_osc_cached_stores_can_be_noticed(void)
+{
+    enum { UNKNOWN, CAN, CANNOT };
+    static _Atomic int known = UNKNOWN;
+    int descriptor;
+
+    if (UNKNOWN == atomic_load(&known)) {
+        bool can = 0 == ompi_osc_cached_uffd_open(0, &descriptor)
+                   && 0 == ompi_osc_cached_uffd_api(descriptor, OSC_CACHED_UFFD_WP);
+
+        if (-1 != descriptor) {
+            (void) close(descriptor);
+        }
+        atomic_store(&known, can ? CAN : CANNOT);
+    }
+    return CAN == atomic_load(&known);
+}
 
 /* Kernels refuse what they do not know. */
 static int choose_features(ompi_osc_cached_watch_t *stores, bool shared)
@@ -319,6 +341,7 @@ bool ompi_osc_cached_stores_arm(ompi_osc_cached_watch_t *stores, size_t first, s
             if (armed) {
                 page->state = PROTECTED;
                 page->when = now / MICROSECOND;
+                ++stores->closed;
             } else {
                 unprotect(stores, i, 1);
             }
@@ -346,9 +369,10 @@ void ompi_osc_cached_stores_release(ompi_osc_cached_watch_t *stores, size_t firs
     last = (stores->last < last) ? stores->last : last;
     (void) pthread_mutex_lock(&stores->lock);
     now = stores->config.now();
-    for (size_t i = first; i < last; ++i) {
+    for (size_t i = first; 0 < stores->closed && i < last; ++i) {
         closed += OPEN != stores->pages[i].state;
     }
+    stores->closed -= closed;
     if (0 < closed) {
         unprotect(stores, first, last - first);
         for (size_t i = first; i < last; ++i) {
@@ -442,6 +466,11 @@ void ompi_osc_cached_stores_close(ompi_osc_cached_watch_t *stores)
 }
 
 #else /* another system */
+
+bool ompi_osc_cached_stores_can_be_noticed(void)
+{
+    return false;
+}
 
 ompi_osc_cached_watch_t *ompi_osc_cached_stores_open(const ompi_osc_cached_stores_config_t *config,
                                                      ompi_osc_cached_stores_reason_t *reason)

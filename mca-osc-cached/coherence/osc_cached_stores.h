@@ -46,7 +46,9 @@ typedef enum {
     OSC_CACHED_STORES_SYSV,
     OSC_CACHED_STORES_FILE,
     OSC_CACHED_STORES_HUGE,
-    OSC_CACHED_STORES_BUSY, /**< another window watches it, or another library */
+    OSC_CACHED_STORES_BUSY,  /**< another window watches it, or another library */
+    OSC_CACHED_STORES_SMALL, /**< blocks of the window are smaller than pages */
+    OSC_CACHED_STORES_OURS,  /**< it has memory that the watcher needs */
     OSC_CACHED_STORES_REASONS
 } ompi_osc_cached_stores_reason_t;
 
@@ -63,6 +65,9 @@ typedef struct {
 } ompi_osc_cached_stores_config_t;
 
 typedef struct ompi_osc_cached_watch ompi_osc_cached_watch_t;
+
+/** Whether this process has what it needs of the system: if not, no memory can be watched. */
+bool ompi_osc_cached_stores_can_be_noticed(void);
 
 /** @return NULL: reason says why stores cannot be noticed */
 ompi_osc_cached_watch_t *ompi_osc_cached_stores_open(const ompi_osc_cached_stores_config_t *config,

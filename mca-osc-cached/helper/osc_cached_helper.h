@@ -96,6 +96,11 @@ void ompi_osc_cached_helper_leave(void);
  * later: somebody may wait for it. */
 void ompi_osc_cached_helper_note(uint64_t name, osc_cached_request_t note);
 
+/** May a put or a get with this layout at the target go to its helper?  The window has one. */
+bool ompi_osc_cached_helper_may_move(const ompi_osc_cached_window_t *window,
+                                     ompi_osc_cached_count_t count,
+                                     const struct ompi_datatype_t *type);
+
 /** Has the node a network that reaches into memory by itself? */
 bool ompi_osc_cached_helper_has_rdma(void);
 

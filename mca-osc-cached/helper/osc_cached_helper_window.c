@@ -92,9 +92,8 @@ static int helper_free(ompi_win_t *win)
 
 /* --- Creation */
 
-/* Put our functions into the module, where it has its own; who only listens has none but the end.
- */
-static void install(ompi_osc_cached_helper_t *helper, bool executes)
+/* Put our functions into the module, where it has its own. */
+static void install(ompi_osc_cached_helper_t *helper)
 {
     typedef int (*slot_t)(void);
     enum { SLOTS = sizeof(ompi_osc_base_module_t) / sizeof(slot_t) };
@@ -104,7 +103,7 @@ static void install(ompi_osc_cached_helper_t *helper, bool executes)
     memcpy(mine, &ompi_osc_cached_helper_epochs, sizeof(mine));
     memcpy(more, &ompi_osc_cached_helper_operations, sizeof(more));
     memcpy(theirs, &helper->inner, sizeof(theirs));
-    for (int i = 0; i < SLOTS && executes; ++i) {
+    for (int i = 0; i < SLOTS; ++i) {
         slot_t ours = (NULL != mine[i]) ? mine[i] : more[i];
 
         if (NULL != ours && NULL != theirs[i]) {
@@ -174,7 +173,7 @@ bool ompi_osc_cached_helper_attach(ompi_osc_cached_window_t *window, ompi_osc_ca
     helper->next = helpers;
     helpers = helper;
     opal_mutex_unlock(&lock);
-    install(helper, 0 != votes[OSC_CACHED_VOTE_EXECUTES] || alone);
+    install(helper);
     window->helper = helper;
     window->served = &helper->served;
     if (NULL != helper->reader) {
@@ -186,6 +185,16 @@ bool ompi_osc_cached_helper_attach(ompi_osc_cached_window_t *window, ompi_osc_ca
         window->file_read_waits = &counts->waits;
     }
     return true;
+}
+
+bool ompi_osc_cached_helper_may_move(const ompi_osc_cached_window_t *window,
+                                     ompi_osc_cached_count_t count,
+                                     const struct ompi_datatype_t *type)
+{
+    /* with threads the choice may be another one by then */
+    return window->threaded
+           || ompi_osc_cached_helper_has_choice(
+               window->helper, ompi_datatype_is_contiguous_memory_layout(type, (int32_t) count));
 }
 
 osc_cached_window_id_t ompi_osc_cached_helper_names(const ompi_osc_cached_window_t *window)

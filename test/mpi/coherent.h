@@ -59,6 +59,26 @@ __attribute__((unused)) static void coherent_hear(int rank)
     OK(MPI_Recv(NULL, 0, MPI_INT, rank, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 }
 
+/* The value of a key of a window; "" without. */
+__attribute__((unused)) static const char *coherent_key(MPI_Win win, const char *key)
+{
+    static char value[64];
+    int flag = 0;
+    MPI_Info info;
+
+    memset(value, 0, sizeof(value));
+    OK(MPI_Win_get_info(win, &info));
+    OK(MPI_Info_get(info, (char *) key, sizeof(value) - 1, value, &flag));
+    OK(MPI_Info_free(&info));
+    return flag ? value : "";
+}
+
+/* Whether there is coherence at all: in mode transparent, too, the window has blocks. */
+__attribute__((unused)) static int coherent_is(MPI_Win win)
+{
+    return 0 != atoi(coherent_key(win, "ompi_osc_cached_block"));
+}
+
 /* Over all ranks. */
 __attribute__((unused)) static unsigned long coherent_sum(struct counters *c, const char *name)
 {

@@ -1,6 +1,6 @@
 /* H16: contiguous puts and gets at a target that computes: when one had to wait for it, the helper
  * does the next ones; nothing is issued twice, so no late copy overwrites what came after it.
- * test: for=osc-cached needs=cache ranks=2 transport=tcp limit=60 mca="osc_cached_helper=on"
+ * test: for=osc-cached needs=cache ranks=2 transport=tcp limit=60 mca="osc_cached_helper=on osc_cached_stores=off"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

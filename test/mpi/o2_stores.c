@@ -7,6 +7,10 @@
  * test: for=osc-cached needs=cache cache="mode=coherent" ranks=2,3 transport=shm,tcp
  * test: for=osc-cached needs=cache cache="mode=coherent verify=2" args="told" ranks=3
  * test: for=osc-cached needs=cache cache="mode=coherent" args="allocate" ranks=3
+ * test: for=osc-cached needs=cache cache="helper=on" args="default" ranks=3 transport=shm,tcp
+ * test: for=osc-cached needs=cache cache="helper=on block=64K verify=2" args="default told" ranks=3 transport=tcp
+ *
+ * No mode given (default): the same in mode transparent, in windows with a helper.
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -151,6 +155,38 @@ static void others_write(struct counters *c, MPI_Win win)
     }
 }
 
+/* Operations that helpers execute, on blocks that others have copies of, and on those beside them,
+ * which may lie in the same pages; by the owner, too. */
+static void helpers_write(long *base, struct counters *c, MPI_Win win)
+{
+    MPI_Aint disp = 3 * WORDS / 4 + 11;
+    long one = 1, got, i;
+
+    for (i = 0; i < 40; ++i) {
+        MPI_Aint beside = disp + ((0 == i % 2) ? -400 : 400);
+
+        if (0 == i % 8) {
+            warm(win, c, disp, i);
+        }
+        test_barrier();
+        if (i % test_size == test_rank) {
+            OK(MPI_Accumulate(&one, 1, MPI_LONG, 0, beside, 1, MPI_LONG, MPI_SUM, win));
+            OK(MPI_Accumulate(&one, 1, MPI_LONG, 0, disp, 1, MPI_LONG, MPI_SUM, win));
+            OK(MPI_Win_flush(0, win));
+        }
+        test_barrier();
+        got = coherent_get(win, 0, disp);
+        CHECK(i + 1 == got, "added by %ld: %ld, wanted %ld", i % test_size, got, i + 1);
+        if (0 == test_rank) {
+            CHECK(i / 2 + 1 == base[beside], "beside: %ld", base[beside]);
+            base[disp + 1] = i; /* waits where others have copies */
+        }
+        test_barrier();
+        got = coherent_get(win, 0, disp + 1);
+        CHECK(i == got, "stored: %ld, wanted %ld", got, i);
+    }
+}
+
 /* O3: in another window, too, the memory is not shared any more, and no store waits. */
 static void second_window(long *base, struct counters *c, MPI_Win win)
 {
@@ -176,13 +212,12 @@ int main(int argc, char **argv)
     struct counters c;
     MPI_Win win;
     long *base, value = 0;
-    int allocates, told, flag = 0;
-    char mode[32] = "";
-    MPI_Info info;
+    int allocates, by_default, told;
 
     test_init(&argc, &argv);
     allocates = argc > 1 && 0 == strcmp("allocate", argv[1]);
-    told = argc > 1 && 0 == strcmp("told", argv[1]);
+    by_default = argc > 1 && 0 == strcmp("default", argv[1]);
+    told = argc > 1 && 0 == strcmp("told", argv[argc - 1]);
     if (allocates) {
         OK(MPI_Win_allocate(WORDS * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD,
                             &base, &win));
@@ -193,12 +228,17 @@ int main(int argc, char **argv)
         OK(MPI_Win_create(base, WORDS * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD,
                           &win));
     }
-    OK(MPI_Win_get_info(win, &info));
-    OK(MPI_Info_get(info, "ompi_osc_cached_mode", sizeof(mode) - 1, mode, &flag));
-    OK(MPI_Info_free(&info));
-    if (0 != strcmp("coherent", mode)) {
+    if (!coherent_is(win)) {
+        if (by_default) { /* who insists has it? */
+            MPI_Win_free(&win);
+            win = keyed_window(base, WORDS * sizeof(long), sizeof(long), (void **) &base,
+                               "ompi_osc_cached_mode", "coherent", NULL);
+            CHECK(!coherent_is(win), "mode coherent can be had, and is not the default");
+        }
         test_skip("stores cannot be detected here");
     }
+    CHECK(by_default == (0 == strcmp("transparent", coherent_key(win, "ompi_osc_cached_mode"))),
+          "mode %s", coherent_key(win, "ompi_osc_cached_mode"));
     counters_open(&c, &win);
     test_barrier();
     OK(MPI_Win_lock_all(0, win));
@@ -209,6 +249,7 @@ int main(int argc, char **argv)
         }
     }
     others_write(&c, win);
+    helpers_write(base, &c, win);
     if (!allocates) {
         second_window(base, &c, win);
     }

@@ -1,28 +1,27 @@
 /* Who gets mode coherent: with osc_cached_stores sync or none modes coherent and transparent do, in
- * passive epochs, too; by default nothing changes. Keys and their values, good and bad ones.
+ * passive epochs, too; by default windows without a helper do not. Keys and their values, good and
+ * bad ones. With a helper mode transparent is coherent in passive epochs where stores can be
+ * detected (default), and nowhere with osc_cached_stores off.
  *
  * test: for=osc-cached needs=cache cache="" ranks=2 transport=shm,tcp
  * test: for=osc-cached needs=cache cache="helper=off" args="insist" expect="text:Mode coherent was asked for" ranks=2 transport=tcp
  * test: for=osc-cached needs=cache cache="" args="insist-key" expect="text:which is off" ranks=2 transport=shm
+ * test: for=osc-cached needs=cache cache="stores=off" args="insist" expect="text:osc_cached_stores is off" ranks=2 transport=tcp
  * test: for=osc-cached needs=cache cache="stores=sync" args="all" ranks=2 transport=tcp
+ * test: for=osc-cached needs=cache cache="helper=on" args="default" ranks=2 transport=shm,tcp
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "coherent.h"
 
-static long words[2048];
+_Alignas(65536) static long words[16384]; /* whole pages */
 
 static void has_key(MPI_Win win, const char *key, const char *wanted)
 {
-    char value[64] = "";
-    int flag = 0;
-    MPI_Info info;
+    const char *value = coherent_key(win, key);
 
-    OK(MPI_Win_get_info(win, &info));
-    OK(MPI_Info_get(info, key, sizeof(value) - 1, value, &flag));
-    CHECK(flag && 0 == strcmp(wanted, value), "%s is %s, wanted %s", key, value, wanted);
-    OK(MPI_Info_free(&info));
+    CHECK(0 == strcmp(wanted, value), "%s is %s, wanted %s", key, value, wanted);
 }
 
 /* Whether gets of a passive epoch are kept in the window. */
@@ -58,12 +57,38 @@ static void try_window(MPI_Win win, int coherent, const char *mode, const char *
 
 int main(int argc, char **argv)
 {
+    char block[16];
     void *base;
     MPI_Win win;
 
     test_init(&argc, &argv);
     if (argc > 1 && 0 == strcmp("insist", argv[1])) { /* and cannot have it */
-        try_window(KEYS("ompi_osc_cached_mode", "coherent"), 0, "transparent", "detect", "0");
+        win = KEYS("ompi_osc_cached_mode", "coherent");
+        CHECK(!coherent_is(win), "it is coherent");
+        has_key(win, "ompi_osc_cached_mode", "transparent");
+        OK(MPI_Win_free(&win));
+        return test_done();
+    }
+    if (argc > 1 && 0 == strcmp("default", argv[1])) {
+        try_window(KEYS("ompi_osc_cached_stores", "off"), 0, "transparent", "off", "0");
+        try_window(KEYS("ompi_osc_cached_helper", "off"), 0, "transparent", "detect", "0");
+        try_window(KEYS("ompi_osc_cached_mode", "always"), 1, "always", "detect", "0");
+        win = KEYS("ompi_osc_cached_mode", "coherent");
+        if (!coherent_is(win)) {
+            test_skip("stores cannot be detected here");
+        }
+        snprintf(block, sizeof(block), "%s", coherent_key(win, "ompi_osc_cached_block"));
+        OK(MPI_Win_free(&win));
+        try_window(test_win_make(words, sizeof(words), sizeof(long), &base), 1, "transparent",
+                   "detect", block);
+        try_window(KEYS("ompi_osc_cached_mode", "transparent"), 1, "transparent", "detect", block);
+        win = KEYS("ompi_osc_cached_mode", "transparent");
+        set_key(win, "ompi_osc_cached_mode", "coherent");
+        try_window(win, 1, "coherent", "detect", block);
+        /* nothing that belongs to the window alone */
+        win = keyed_window(words, 100, sizeof(long), &base, NULL);
+        CHECK(!coherent_is(win), "a window without a page of its own is coherent");
+        OK(MPI_Win_free(&win));
         return test_done();
     }
     if (argc > 1 && 0 == strcmp("insist-key", argv[1])) {
@@ -76,12 +101,11 @@ int main(int argc, char **argv)
                    "4096");
         /* the window's key counts, and one process is enough to say no */
         try_window(KEYS("ompi_osc_cached_mode", "off"), 0, "off", "sync", "0");
-        try_window(KEYS("ompi_osc_cached_stores", (0 == test_rank) ? "detect" : "sync"), 0,
-                   "transparent", "sync", "0");
+        try_window(KEYS("ompi_osc_cached_stores", (0 == test_rank) ? "off" : "sync"), 0,
+                   "transparent", (0 == test_rank) ? "off" : "sync", "0");
         return test_done();
     }
-    try_window(test_win_make(words, sizeof(words), sizeof(long), &base), 0, "transparent", "detect",
-               "0");
+    try_window(KEYS("ompi_osc_cached_helper", "off"), 0, "transparent", "detect", "0");
     try_window(KEYS("ompi_osc_cached_stores", "sync"), 1, "coherent", "sync", "4096");
     try_window(KEYS("ompi_osc_cached_stores", "none", "ompi_osc_cached_mode", "transparent"), 1,
                "coherent", "none", "4096");

@@ -1,7 +1,7 @@
 /* S3: passive target epochs: nothing is reused by default; with passive_scope=flush until the next
  * synchronisation that covers the target.
  *
- * test: for=osc-cached needs=cache cache="" ranks=2,3 transport=shm,tcp
+ * test: for=osc-cached needs=cache cache="stores=off" ranks=2,3 transport=shm,tcp
  * test: for=osc-cached needs=cache cache="passive_scope=flush" args="flush" ranks=2,3 transport=shm,tcp
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.

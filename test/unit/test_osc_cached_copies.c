@@ -241,6 +241,34 @@ static void test_writes(void **state)
     end();
 }
 
+/* A hold of all blocks that nobody wants back; one that is closed needs none. */
+static void test_holds_all(void **state)
+{
+    uint32_t name;
+    (void) state;
+
+    assert_int_equal(begin(false), OSC_CACHED_OK);
+    assert_false(osc_cached_copies_holds_all(&copies, TARGET));
+    write_to(5, 1);
+    SENT(HOLD, 5, 1);
+    name = sent[num_seen - 1].name;
+    assert_false(osc_cached_copies_holds_all(&copies, TARGET));
+    RECEIVE(HELD, 0, OSC_CACHED_ALL_BLOCKS, name); /* more than was asked for */
+    assert_true(osc_cached_copies_holds_all(&copies, TARGET));
+    RECEIVE(RECALL, 0, OSC_CACHED_ALL_BLOCKS, name);
+    assert_false(osc_cached_copies_holds_all(&copies, TARGET));
+    complete();
+    SENT(FREE, 0, OSC_CACHED_ALL_BLOCKS);
+    write_to(5, 1);
+    SENT(HOLD, 5, 1);
+    name = sent[num_seen - 1].name;
+    RECEIVE(HELD, 5, 1, name);
+    assert_false(osc_cached_copies_holds_all(&copies, TARGET));
+    RECEIVE(HELD, 0, OSC_CACHED_ALL_BLOCKS, 0);
+    assert_true(osc_cached_copies_holds_all(&copies, TARGET));
+    end();
+}
+
 /* After a RECALL blocks are held one by one, until nobody seems to read there any more. */
 static void test_narrow(void **state)
 {
@@ -368,10 +396,11 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_memory),  cmocka_unit_test(test_direct),
-        cmocka_unit_test(test_files),   cmocka_unit_test(test_writes),
-        cmocka_unit_test(test_narrow),  cmocka_unit_test(test_many_holds),
-        cmocka_unit_test(test_threads), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_memory),     cmocka_unit_test(test_direct),
+        cmocka_unit_test(test_files),      cmocka_unit_test(test_writes),
+        cmocka_unit_test(test_holds_all),  cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_many_holds), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_no_memory),
     };
 
     allocations = -1;

@@ -16,6 +16,7 @@
 #include "osc_cached_detect.h"
 #include "osc_cached_test_random.h"
 
+#include <dirent.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -61,6 +62,9 @@ static void send_message(void *context, const osc_cached_message_t *message)
 {
     owner_t *owner = context;
 
+    if (OSC_CACHED_MESSAGE_HELD == message->kind) {
+        ompi_osc_cached_detect_open_pages(owner->detect, message->first, message->count);
+    }
     if (0 == message->peer) {
         (void) ompi_osc_cached_detect_held(owner->detect, message->name);
     } else if (owner->queued < QUEUE) {
@@ -297,6 +301,93 @@ static void test_skewed(void **state)
     finish(&owner);
 }
 
+/* Who holds blocks may write to the pages that are all in them, also a thread that must not wait:
+ * the one that has the lock. */
+static void test_held(void **state)
+{
+    osc_cached_message_t hold = {
+        .kind = OSC_CACHED_MESSAGE_HOLD, .peer = 2, .first = 3, .count = 3, .name = 7};
+    osc_cached_message_t message;
+    uint8_t shift = 0;
+    writer_t writer;
+    owner_t owner;
+
+    (void) state;
+    while (((size_t) 1 << shift) < page) {
+        ++shift;
+    }
+    start(&owner, 100, shift);
+    for (uint32_t i = 2; i <= 6; ++i) {
+        fill(&owner, 1, i, 10 + i);
+        expect(&owner, OSC_CACHED_MESSAGE_DATA);
+    }
+    receive(&owner, hold);
+    for (int i = 0; i < 3; ++i) {
+        acknowledge(&owner, expect(&owner, OSC_CACHED_MESSAGE_INV));
+    }
+    expect(&owner, OSC_CACHED_MESSAGE_HELD);
+    enter(&owner);
+    memset(owner.memory + 4 * page, 1, 2 * page); /* of blocks 3 to 5 */
+    leave(&owner);
+    assert_int_equal(0, traps_of(&owner));
+    begin(&writer, owner.memory + 6 * page + 50); /* block 5, in a page that block 6 has, too */
+    message = expect(&owner, OSC_CACHED_MESSAGE_INV);
+    assert_int_equal(6, message.first);
+    assert_false(atomic_load(&writer.done));
+    acknowledge(&owner, message);
+    end(&writer);
+    hold.kind = OSC_CACHED_MESSAGE_FREE;
+    receive(&owner, hold);
+    fill(&owner, 1, 4, 20); /* and protected again */
+    expect(&owner, OSC_CACHED_MESSAGE_DATA);
+    begin(&writer, owner.memory + 5 * page);
+    acknowledge(&owner, expect(&owner, OSC_CACHED_MESSAGE_INV));
+    end(&writer);
+    fill(&owner, 1, 2, 21); /* all blocks: all pages */
+    expect(&owner, OSC_CACHED_MESSAGE_DATA);
+    hold = (osc_cached_message_t){
+        .kind = OSC_CACHED_MESSAGE_HOLD, .peer = 2, .count = OSC_CACHED_ALL_BLOCKS, .name = 8};
+    receive(&owner, hold);
+    acknowledge(&owner, expect(&owner, OSC_CACHED_MESSAGE_INV));
+    expect(&owner, OSC_CACHED_MESSAGE_HELD);
+    enter(&owner);
+    memset(owner.memory, 1, (PAGES + 1) * page);
+    leave(&owner);
+    assert_int_equal(2, traps_of(&owner));
+    finish(&owner);
+}
+
+static int count_threads(void)
+{
+    DIR *folder = opendir("/proc/self/task");
+    int count = 0;
+
+    while (NULL != readdir(folder)) {
+        ++count;
+    }
+    closedir(folder);
+    return count;
+}
+
+/* Nothing is watched, and no thread is there, until somebody wants a copy. */
+static void test_idle(void **state)
+{
+    int before = count_threads();
+    owner_t owner;
+
+    (void) state;
+    start(&owner, 0, 12);
+    memset(owner.base, 1, PAGES * page);
+    assert_int_equal(before, count_threads());
+    fill(&owner, 1, 5 * page >> 12, 11);
+    expect(&owner, OSC_CACHED_MESSAGE_DATA);
+    assert_int_equal(before + 1, count_threads());
+    finish(&owner);
+    start(&owner, 0, 12);
+    finish(&owner);
+    assert_int_equal(before, count_threads());
+}
+
 /* A block of many pages is protected as a whole. */
 static void test_large_blocks(void **state)
 {
@@ -451,6 +542,7 @@ int main(void)
         cmocka_unit_test(test_store),     cmocka_unit_test(test_evicted),
         cmocka_unit_test(test_skewed),    cmocka_unit_test(test_large_blocks),
         cmocka_unit_test(test_withdraws), cmocka_unit_test(test_random),
+        cmocka_unit_test(test_held),      cmocka_unit_test(test_idle),
     };
     ompi_osc_cached_stores_config_t config = {.now = now, .inner = true};
     ompi_osc_cached_stores_reason_t reason;

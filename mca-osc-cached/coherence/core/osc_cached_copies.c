@@ -408,6 +408,13 @@ void osc_cached_copies_written(osc_cached_copies_t *copies, uint32_t target, uin
     }
 }
 
+bool osc_cached_copies_holds_all(osc_cached_copies_t *copies, uint32_t target)
+{
+    osc_cached_own_hold_t *hold = hold_of(&copies->written[target], 0, OSC_CACHED_ALL_BLOCKS);
+
+    return copies->written[target].closed || (NULL != hold && hold->held && !hold->recalled);
+}
+
 void osc_cached_copies_complete(osc_cached_copies_t *copies, uint32_t target, uint64_t mark,
                                 const osc_cached_post_t *post)
 {

@@ -244,6 +244,10 @@ uint32_t osc_cached_copies_write(osc_cached_copies_t *copies, uint32_t target, u
 /** The write under this hold has been issued. */
 void osc_cached_copies_written(osc_cached_copies_t *copies, uint32_t target, uint32_t name);
 
+/** Does this process keep a hold of all blocks, that was not asked back?  Then nobody has copies.
+ */
+bool osc_cached_copies_holds_all(osc_cached_copies_t *copies, uint32_t target);
+
 /** Number of the last write that was issued: a synchronisation that begins now completes it. */
 static inline uint64_t osc_cached_copies_mark(const osc_cached_copies_t *copies)
 {
