@@ -34,6 +34,7 @@
 #include "osc_cached_memory.h"
 #include "osc_cached_pvar.h"
 #include "osc_cached_summary.h"
+#include "osc_cached_top.h"
 #include "osc_cached_trace.h"
 #include "osc_cached_type.h"
 #include "osc_cached_window.h"
@@ -236,6 +237,7 @@ static int component_init(bool enable_progress_threads, bool enable_mpi_threads)
 static int component_finalize(void)
 {
     ompi_osc_cached_summary_finalize();
+    ompi_osc_cached_top_finalize();
     ompi_osc_cached_helper_finalize();
     ompi_osc_cached_inner_finalize();
     ompi_osc_cached_window_finalize();
@@ -424,8 +426,9 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
         free(units);
         return ret;
     }
-    /* for the trace's name the rank must be known, which it is not in component_init */
+    /* for their names the rank must be known, which it is not in component_init */
     traced = ompi_osc_cached_trace_init();
+    ompi_osc_cached_top_init();
     window = ompi_osc_cached_window_create(win, inner->osc_version.mca_component_name, traced,
                                            ompi_osc_cached_has_devices
                                                || 0 < ompi_osc_cached_numbers.verify);

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * osc_cached_trace: one line per get, and per operation of a window with a helper, in a file per
- * process, for bench/plot and for programs.
+ * process, for "ompi-locality plot" and for programs.
  */
 
 #include "ompi_config.h"

@@ -69,7 +69,9 @@ ompi_osc_cached_window_t *ompi_osc_cached_window_create(ompi_win_t *win, const c
     window->traced = traced;
     window->inspected = inspected;
     window->ways = traced ? 0 : OSC_CACHED_WAY_DIRECT;
-    window->counted = OSC_CACHED_STATS_OFF != ompi_osc_cached_params.stats || traced;
+    window->counted =
+        OSC_CACHED_STATS_OFF != ompi_osc_cached_params.stats || traced
+        || (NULL != ompi_osc_cached_params.top && '\0' != ompi_osc_cached_params.top[0]);
     OBJ_CONSTRUCT(&window->lock, opal_mutex_t);
 
     opal_mutex_lock(&lock);
@@ -478,6 +480,7 @@ ompi_osc_cached_window_t *ompi_osc_cached_window_enter(ompi_win_t *win)
 {
     void (*entered)(ompi_osc_cached_window_t * window) = NULL;
     ompi_osc_cached_window_t *window;
+    const char *name = win->w_name;
     int index = win->w_f_to_c_index;
 
     opal_mutex_lock(&lock);
@@ -490,6 +493,7 @@ ompi_osc_cached_window_t *ompi_osc_cached_window_enter(ompi_win_t *win)
         }
         entered = window->entered;
         window->entered = NULL;
+        snprintf(window->name, sizeof(window->name), "%s", (NULL == name) ? "" : name);
     }
     opal_mutex_unlock(&lock);
     if (NULL != entered) {

@@ -226,6 +226,7 @@ typedef struct ompi_osc_cached_window_t {
     ompi_osc_base_module_t inner;
     /** name of the inner component, for the summary */
     const char *inner_name;
+    char name[OSC_CACHED_TABLE_NAME]; /**< of the window, at its first call */
     /** ways or counted have changed: put the right functions into the module's table */
     void (*changed)(struct ompi_osc_cached_window_t *window);
     /** number of calls, one per line of osc_cached_stats.def */
