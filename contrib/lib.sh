@@ -469,7 +469,7 @@ copy_changed()
 stage_tree()
 {
     local tree=$work/tree files
-    local -a parts=(.ci .clang-format LICENSE Makefile.am NEWS README.md autogen.sh bench
+    local -a parts=(.ci .clang-format LICENSE Makefile.am NEWS README.md autogen.sh bench command
         configure.ac contrib mca-osc-cached mca-pml-llamatch ompi-patches test)
     files=$(cd "$top" && find "${parts[@]}" m4/locality*.m4 -type f ! -name '*.o' ! -name '*.lo' \
         ! -name '*.la' ! -name .dirstamp ! -path '*/.libs/*' ! -path '*/.deps/*' ! -path '*/generated/*' |

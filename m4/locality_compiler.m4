@@ -55,9 +55,9 @@ AC_DEFUN([LOCALITY_CHECK_CMOCKA], [
 ])
 
 # LOCALITY_CHECK_MAN_PAGES
-# The man pages are written in Markdown; they are installed where pandoc is found, below a prefix
-# that was asked for.
+# The man pages are written in Markdown; they are installed where pandoc is found, unless the components
+# go to a directory of their own.
 AC_DEFUN([LOCALITY_CHECK_MAN_PAGES], [
     AC_CHECK_PROG([PANDOC], [pandoc], [pandoc])
-    AM_CONDITIONAL([MAN_PAGES], [test -n "$PANDOC" && test "$prefix" != NONE])
+    AM_CONDITIONAL([MAN_PAGES], [test -n "$PANDOC" && test $locality_man_pages = yes])
 ])

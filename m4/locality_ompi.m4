@@ -88,6 +88,8 @@ AC_DEFUN([_LOCALITY_OMPI_HEADERS], [
     LOCALITY_OMPI_PATH([pkgincludedir], [locality_pkgincludedir])
     LOCALITY_OMPI_PATH([libdir], [locality_libdir])
     LOCALITY_OMPI_PATH([pkglibdir], [locality_pkglibdir])
+    LOCALITY_OMPI_PATH([bindir], [locality_bindir])
+    LOCALITY_OMPI_PATH([mandir], [locality_mandir])
     # Only libmpi, through which the others are found, and functions when they are first called: so
     # another release can load the component, which then declines by itself. libmpi has the same
     # soname in 4.1, 5.0 and 6.0, libopen-pal has not.
@@ -133,6 +135,10 @@ that a component needs. One of these helps:
 config.log tells which header was missed.])])
         locality_ompi_summary="$locality_ompi_version without developer headers (libopenmpi-dev, or --with-ompi-source=DIR)"
         locality_ompi_version=])
+    # for programs: it knows how they find its libmpi
+    AS_IF([test -x "$locality_bindir/mpicc.openmpi"], [OMPI_MPICC=$locality_bindir/mpicc.openmpi],
+        [OMPI_MPICC=$locality_bindir/mpicc])
+    AC_SUBST([OMPI_MPICC])
     AC_SUBST([OMPI_CPPFLAGS])
     AC_SUBST([OMPI_LDFLAGS])
     AC_SUBST([OMPI_LIBS])
@@ -207,6 +213,14 @@ AC_DEFUN([LOCALITY_COMPONENT_FOLDER], [
                 [componentdir="$HOME/.openmpi/components"])],
         [componentdir=$with_component_dir])
     AC_SUBST([componentdir])
+    # The command ompi-locality, and its man pages: below the prefix, or where the components belong to.
+    commanddir='$(bindir)'
+    locality_man_pages=yes
+    AS_IF([test "$prefix" = NONE], [AS_CASE([$componentdir],
+        ["$locality_pkglibdir"], [commanddir=$locality_bindir mandir=$locality_mandir],
+        ["$HOME/.openmpi/components"], [commanddir=$HOME/.local/bin mandir=$HOME/.local/share/man],
+        [commanddir=$componentdir locality_man_pages=no])])
+    AC_SUBST([commanddir])
 
     # for the summary; autoconf expands libdir only in the Makefile
     locality_folder=$componentdir
