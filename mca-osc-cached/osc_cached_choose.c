@@ -77,7 +77,8 @@ void ompi_osc_cached_choose_init(void)
             settings[num_settings++] = (osc_cached_rules_setting_t){
                 .key = keys[i].key + strlen(PREFIX),
                 .values = keys[i].values,
-                .early = 0 == strcmp(keys[i].key, PREFIX "helper"),
+                .early = 0 == strcmp(keys[i].key, PREFIX "helper")
+                         || 0 == strcmp(keys[i].key, PREFIX "share"),
             };
         }
     }

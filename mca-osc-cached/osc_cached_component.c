@@ -40,6 +40,7 @@
 #include "osc_cached_window.h"
 #include "coherence/osc_cached_coherence.h"
 #include "helper/osc_cached_helper.h"
+#include "node/osc_cached_node.h"
 #include "storage/osc_cached_storage.h"
 
 static int component_register(void);
@@ -404,6 +405,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     ompi_osc_cached_choose(win->super.s_info, flavor, ompi_comm_size(comm), 0, true);
     /* osc/sm has nothing for a helper to do: its processes reach each other's memory */
     if (cached) {
+        ompi_osc_cached_node_vote(win->super.s_info, votes);
         ompi_osc_cached_helper_vote(
             win, comm, win->super.s_info, seen,
             ompi_osc_cached_coherence_vote(win->super.s_info, on_file, votes), votes);
@@ -441,6 +443,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
             (void) ompi_osc_cached_helper_attach(NULL, memory, *base, size, comm, votes, alone);
             ompi_osc_cached_coherence_attach(NULL, win->super.s_info, *base, size, shared, comm,
                                              votes);
+            ompi_osc_cached_node_attach(NULL, comm, votes);
         }
         ompi_osc_cached_conceal(win, NULL);
         free(units);
@@ -464,6 +467,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     if (cached) {
         ompi_osc_cached_coherence_attach(window, win->super.s_info, *base, size, shared, comm,
                                          votes);
+        ompi_osc_cached_node_attach(window, comm, votes);
     }
     ompi_osc_cached_forward_install(window);
     if (MPI_WIN_FLAVOR_SHARED == flavor) {

@@ -35,6 +35,7 @@
 #include "osc_cached_sync.h"
 #include "osc_cached_type.h"
 #include "osc_cached_verify.h"
+#include "node/osc_cached_node.h"
 #include "storage/osc_cached_storage.h"
 
 /* one forwarding function: the slot, the counter, the parameters, the same as arguments */
@@ -144,6 +145,7 @@ static int forward_free(ompi_win_t *win)
     ompi_osc_base_module_t inner = window->inner;
     struct ompi_osc_cached_node_t *memory = window->memory;
     struct ompi_osc_cached_coherence_t *coherence = window->coherence;
+    ompi_osc_cached_sharing_t *sharing = window->sharing;
     int ret;
 
     ompi_osc_cached_coherence_drain(coherence);
@@ -163,6 +165,7 @@ static int forward_free(ompi_win_t *win)
     *win->w_osc_module = inner; /* now that no tool can find the window and install ours again */
     ret = inner.osc_free(win);
     ompi_osc_cached_coherence_destroy(coherence);
+    ompi_osc_cached_node_detach(sharing);
     ompi_osc_cached_helper_release(memory);
     return ret;
 }

@@ -34,6 +34,7 @@
 
 #include "coherence/osc_cached_coherence.h"
 #include "core/osc_cached_block.h"
+#include "node/osc_cached_node.h"
 #include "osc_cached_account.h"
 #include "osc_cached_bounce.h"
 #include "osc_cached_get.h"
@@ -235,6 +236,25 @@ static osc_cached_access_t look_up_block(ompi_osc_cached_window_t *window,
                                              window->sequence + 1);
 }
 
+/* A hit of the cache that the processes of the node share, or of a block that it has. */
+static bool is_in_node(ompi_osc_cached_window_t *window, osc_cached_key_t key,
+                       const osc_cached_block_t *block, const osc_cached_buffer_t *buffer,
+                       size_t bytes)
+{
+    bool there = ompi_osc_cached_node_get(window, key, 0, buffer, bytes);
+
+    if (!there && OPAL_UNLIKELY(0 < block->bytes)) {
+        key.address = block->begin;
+        there = ompi_osc_cached_node_get(window, key, block->skip, buffer, bytes);
+    }
+    if (there) {
+        ++window->cache.gets;
+        window->cache.got_bytes += bytes;
+        ompi_osc_cached_count(window, OSC_CACHED_STAT_node_hits);
+    }
+    return there;
+}
+
 static inline osc_cached_access_t look_up(ompi_osc_cached_window_t *window,
                                           ompi_osc_cached_peer_t *peer, const arguments_t *a,
                                           wanted_t *wanted, size_t *have)
@@ -258,6 +278,10 @@ static inline osc_cached_access_t look_up(ompi_osc_cached_window_t *window,
         if (OSC_CACHED_MISSING != access) {
             return access;
         }
+    }
+    if (ompi_osc_cached_node_is_used(window)
+        && is_in_node(window, wanted->key, &wanted->block, &wanted->buffer, wanted->bytes)) {
+        return OSC_CACHED_HIT;
     }
     wanted->hash = osc_cached_index_hash(&cache->index, wanted->key);
     if (OPAL_UNLIKELY(NULL != a->request)) {
@@ -388,7 +412,7 @@ static size_t usable(const ompi_osc_cached_window_t *window, const wanted_t *wan
 {
     size_t beyond = (size_t) ((wanted->key.address + have) % unit_of(window, wanted->key.target));
 
-    return (NULL == wanted->buffer.type && beyond < have && NULL == window->coherence)
+    return (NULL == wanted->buffer.type && beyond < have && NULL == window->cache.more)
                ? have - beyond
                : 0;
 }
@@ -465,11 +489,14 @@ static bool fetch_block(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t
     arguments_t whole = *a;
     osc_cached_key_t key = wanted->key;
     osc_cached_buffer_t buffer;
-    uint64_t stamp = osc_cached_cache_stamp(cache, &peer->cache), sequence;
+    uint64_t stamp = osc_cached_cache_whole_stamp(cache, &peer->cache, block->begin, key.target,
+                                                  block->bytes),
+             sequence;
     uint32_t record, waits;
 
     /* the inner get must begin at a whole displacement */
     if (cache->config.block < before || !is_open(window)
+        || (NULL != window->sharing && ompi_osc_cached_node_is_written(window, key.target))
         || !ompi_osc_cached_bounce_make(&buffer, before, block->bytes)) {
         return false;
     }
@@ -560,10 +587,14 @@ static int miss(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
     struct ompi_osc_cached_rget_t *rget = NULL;
     int ret;
 
-    if (OPAL_UNLIKELY(NULL != window->coherence)) {
+    if (OPAL_UNLIKELY(NULL != window->cache.more)) {
         stamp = osc_cached_cache_whole_stamp(&window->cache, &peer->cache, wanted->key.address,
                                              wanted->key.target, wanted->bytes);
         if (ompi_osc_cached_is_coherent(window) && !is_shared(window, peer, wanted, &stamp)) {
+            access = OSC_CACHED_UNSHARED;
+        }
+        if (NULL != window->sharing
+            && ompi_osc_cached_node_is_written(window, wanted->key.target)) {
             access = OSC_CACHED_UNSHARED;
         }
     }
@@ -934,6 +965,43 @@ __opal_attribute_noinline__ static bool is_coherent_hit(ompi_osc_cached_window_t
                         a->target_disp, a->target_count, a->target_dt, false, true);
 }
 
+/* The same in a window that shares the cache of its node. What entries of this process say of a
+ * target is asked here: others have put theirs there. */
+__opal_attribute_noinline__ static bool is_node_hit(ompi_osc_cached_window_t *window, uint32_t ways,
+                                                    const arguments_t *a)
+{
+    enum { PLAIN = OPAL_DATATYPE_FLAG_CONTIGUOUS | OPAL_DATATYPE_FLAG_NO_GAPS };
+    const opal_datatype_t *origin = &a->origin_dt->super, *target = &a->target_dt->super;
+    ompi_osc_cached_peer_t *peer = osc_cached_peers_find_again(&window->peers, a->target);
+    size_t bytes = (size_t) a->target_count * target->size;
+    osc_cached_buffer_t buffer = {.address = (char *) a->origin_addr + origin->true_lb};
+    osc_cached_key_t key = {0, a->target, 0};
+    osc_cached_block_t block;
+
+    if (PLAIN != (origin->flags & target->flags & PLAIN) || osc_cached_is_nobody(peer)
+        || !ompi_osc_cached_has_access(ways, peer) || 0 < peer->profit.passed || 0 == bytes
+        || (size_t) a->origin_count * origin->size != bytes || window->rank == a->target
+        || window->uncounted || ompi_osc_cached_is_dirty(peer)
+        || 0 == (window->ticks + 1) % MEASURED
+        || ompi_osc_cached_is_exposed(buffer.address, bytes)) {
+        return false;
+    }
+    key.address =
+        (uint64_t) a->target_disp * unit_of(window, a->target) + (uint64_t) target->true_lb;
+    block = block_of(window, peer, key, bytes);
+    if (!is_in_node(window, key, &block, &buffer, bytes)) {
+        return false;
+    }
+    ++window->ticks;
+    ompi_osc_cached_count_alone(window, OSC_CACHED_STAT_gets);
+    ompi_osc_cached_count_alone(window, OSC_CACHED_STAT_hits);
+    ompi_osc_cached_add_alone(window, OSC_CACHED_STAT_bytes_served, bytes);
+    if (OPAL_UNLIKELY(osc_cached_profit_count(&peer->profit, true))) {
+        ompi_osc_cached_account_round(window, peer);
+    }
+    return true;
+}
+
 /* What plain hits and misses cost, measured in one of some. */
 __opal_attribute_noinline__ static int measured_get(ompi_osc_cached_window_t *window, uint32_t ways,
                                                     const arguments_t *a)
@@ -974,6 +1042,9 @@ cached_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
         return measured_get(window, ways, &a);
     }
     if ((ways & OSC_CACHED_WAY_COHERENT_PLAIN) && is_coherent_hit(window, ways, &a)) {
+        return OMPI_SUCCESS;
+    }
+    if ((ways & OSC_CACHED_WAY_NODE) && is_node_hit(window, ways, &a)) {
         return OMPI_SUCCESS;
     }
     if ((ways & OSC_CACHED_WAY_SHARED) && is_shared_hit(window, &a)) {

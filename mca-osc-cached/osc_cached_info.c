@@ -166,6 +166,7 @@ void ompi_osc_cached_info_tell(ompi_osc_cached_window_t *window)
                                  sizeof(text));
     tell(window, "ompi_osc_cached_block", text);
     tell(window, "ompi_osc_cached_helper", switches[NULL != window->helper].string);
+    tell(window, "ompi_osc_cached_share", switches[NULL != window->sharing].string);
     window->told_resizes = cache->resizes;
 }
 
@@ -184,7 +185,7 @@ static void set_mode(ompi_osc_cached_window_t *window, int mode)
     ompi_osc_cached_window_lock(window);
     if (window->cacheable) {
         /* what the old mode has kept is nothing for the new one */
-        osc_cached_cache_invalidate(&window->cache);
+        ompi_osc_cached_window_forget(window);
     }
     if (!(window->ways & OSC_CACHED_WAY_LOOKUP) && OSC_CACHED_EPOCH_NONE != window->epoch) {
         /* in the middle of an epoch: there may be operations that were not counted */
@@ -463,6 +464,19 @@ static INFO_CONST char *helper_changed(opal_infosubscriber_t *object, INFO_CONST
         (void) read_name(window, key, value, switches, NULL != window->helper, &wanted);
     }
     return (INFO_CONST char *) switches[NULL != window->helper].string;
+}
+
+/* The same. */
+static INFO_CONST char *share_changed(opal_infosubscriber_t *object, INFO_CONST char *key,
+                                      INFO_CONST char *value)
+{
+    int wanted;
+
+    WINDOW_OF(object)
+    if (is_given(window, value)) {
+        (void) read_name(window, key, value, switches, NULL != window->sharing, &wanted);
+    }
+    return (INFO_CONST char *) switches[NULL != window->sharing].string;
 }
 
 static INFO_CONST char *invalidate(opal_infosubscriber_t *object, INFO_CONST char *key,

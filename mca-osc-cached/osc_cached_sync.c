@@ -33,6 +33,7 @@
 
 #include "osc_cached_sync.h"
 #include "coherence/osc_cached_coherence.h"
+#include "node/osc_cached_node.h"
 #include "osc_cached_verify.h"
 
 enum {
@@ -68,6 +69,9 @@ ompi_osc_cached_peer_t *ompi_osc_cached_write_begin(ompi_osc_cached_window_t *wi
     ompi_osc_cached_peer_t *peer;
 
     ompi_osc_cached_window_lock(window);
+    if (OPAL_UNLIKELY(NULL != window->sharing)) {
+        ompi_osc_cached_node_write(window, target);
+    }
     peer = ompi_osc_cached_peer_used(window, target);
     if (OPAL_LIKELY(!osc_cached_is_nobody(peer))) {
         if (!ompi_osc_cached_is_coherent(window)) { /* else its blocks are dropped, not all */
@@ -211,6 +215,9 @@ static void complete_peer(ompi_osc_cached_window_t *window, ompi_osc_cached_peer
     if (peer->completed < sequence) {
         peer->completed = sequence;
     }
+    if (OPAL_UNLIKELY(NULL != window->sharing) && !ompi_osc_cached_is_dirty(peer)) {
+        ompi_osc_cached_node_written(window, peer->rank);
+    }
     if ((peer->state & OSC_CACHED_PEER_BUSY) && peer->issued <= peer->completed) {
         peer->state &= (uint8_t) ~OSC_CACHED_PEER_BUSY;
         if (NULL == peer->prev_busy) {
@@ -277,6 +284,16 @@ static void try_all_again(ompi_osc_cached_window_t *window)
     window->loose = window->peers.lacking;
 }
 
+/* Operations that were not counted are complete. What other processes of the node have fetched
+ * meanwhile may be older than an own write among them. Caller holds the lock. */
+static void all_are_counted(ompi_osc_cached_window_t *window)
+{
+    if (OPAL_UNLIKELY(window->uncounted && NULL != window->sharing)) {
+        ompi_osc_cached_window_forget(window);
+    }
+    window->uncounted = false;
+}
+
 /* Epochs. Several threads may lock and unlock targets at the same time; epochs of all targets are
  * begun and ended by one thread at a time. */
 
@@ -323,7 +340,7 @@ static void enter_epoch(ompi_osc_cached_window_t *window, ompi_osc_cached_epoch_
     window->epoch = epoch;
     window->first_tick = window->ticks;
     if (OSC_CACHED_EPOCH_NONE == epoch || OSC_CACHED_EPOCH_FENCE == epoch) {
-        window->uncounted = false;
+        all_are_counted(window);
     }
     ompi_osc_cached_window_update(window);
 }
@@ -882,7 +899,7 @@ static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
     complete_all(window, sequence, at_target, ns_since(begin));
     try_all_again(window);
     if (at_target && window->uncounted) {
-        window->uncounted = false;
+        all_are_counted(window);
         ompi_osc_cached_window_update(window);
     }
     ompi_osc_cached_window_unlock(window);

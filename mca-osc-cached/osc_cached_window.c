@@ -217,6 +217,7 @@ static uint32_t find_ways(const ompi_osc_cached_window_t *window)
     bool quick = !window->threaded && !window->traced;
     bool plain = !window->traced && window->cache.open && !window->inspected;
     bool coherent = NULL != window->coherence;
+    bool simple = !coherent && NULL == window->sharing;
     uint32_t ways = coherent ? OSC_CACHED_WAY_COHERENT : 0;
 
     if (!keeps(window)) {
@@ -229,9 +230,13 @@ static uint32_t find_ways(const ompi_osc_cached_window_t *window)
     }
     ways |= quick ? OSC_CACHED_WAY_QUICK : 0;
     if (plain && quick) {
-        ways |= coherent ? OSC_CACHED_WAY_COHERENT_PLAIN : OSC_CACHED_WAY_PLAIN;
+        ways |= simple     ? OSC_CACHED_WAY_PLAIN
+                : coherent ? OSC_CACHED_WAY_COHERENT_PLAIN
+                : (OSC_CACHED_MODE_ALWAYS == window->mode || OSC_CACHED_MODE_USER == window->mode)
+                    ? OSC_CACHED_WAY_NODE
+                    : 0;
     }
-    ways |= (plain && NULL != window->gate && !coherent) ? OSC_CACHED_WAY_SHARED : 0;
+    ways |= (plain && NULL != window->gate && simple) ? OSC_CACHED_WAY_SHARED : 0;
     if (!window->uncounted && quick && OSC_CACHED_EPOCH_FENCE == window->epoch && !coherent) {
         ways |= OSC_CACHED_WAY_PLAIN_FENCE;
     }
@@ -258,7 +263,7 @@ void ompi_osc_cached_window_invalidate(ompi_osc_cached_window_t *window)
 {
     if (window->cacheable) {
         ompi_osc_cached_window_lock(window);
-        osc_cached_cache_invalidate(&window->cache);
+        ompi_osc_cached_window_forget(window);
         OSC_CACHED_WRITE(window->invalidated, window->invalidated + 1);
         ompi_osc_cached_window_unlock(window);
     }
@@ -391,6 +396,9 @@ static unsigned long read_stat(const ompi_osc_cached_window_t *window, int stat)
                    : atomic_load_explicit(
                        &window->coherence_counts[stat - OSC_CACHED_STAT_coherence_fills],
                        memory_order_relaxed);
+    case OSC_CACHED_STAT_node_bytes:
+    case OSC_CACHED_STAT_node_recoveries:
+        return (NULL == window->sharing) ? 0 : window->node_count(window, stat);
     case OSC_CACHED_STAT_evictions:
         return cache->evictions;
     case OSC_CACHED_STAT_resizes:

@@ -116,7 +116,9 @@ static inline bool ompi_osc_cached_epoch_has_all(ompi_osc_cached_epoch_t epoch)
  *     LOOKUP QUICK PLAIN  the same with an open cache, no devices and no verification
  *
  * and LOOKUP ... COHERENT in coherent windows, with COHERENT_PLAIN in the place of PLAIN, LATER in
- * that of EVERYONE after MPI_Win_lock_all, and without SHARED and PLAIN_FENCE;
+ * that of EVERYONE after MPI_Win_lock_all, and without SHARED and PLAIN_FENCE; in windows that
+ * share the cache of their node, NODE in the place of PLAIN in modes always and user, and no
+ * SHARED;
  *
  * with LOOKUP also EVERYONE and PASSIVE, as the epoch says; and while all operations are counted,
  * with QUICK in a fence epoch PLAIN_FENCE, with PLAIN in a passive epoch that is not of mode
@@ -137,6 +139,7 @@ enum {
     OSC_CACHED_WAY_SHARED = 1024, /**< a hit needs nothing but a copy, and goes through the gate */
     OSC_CACHED_WAY_SHARED_FLUSH = 2048,   /**< the same for a flush that stays local */
     OSC_CACHED_WAY_COHERENT_PLAIN = 4096, /**< as PLAIN, with a look at generations of blocks */
+    OSC_CACHED_WAY_NODE = 8192,           /**< as PLAIN, of the cache of the node */
 };
 
 /** Counters of coherence, which are side by side. */
@@ -208,8 +211,12 @@ typedef struct ompi_osc_cached_window_t {
     struct ompi_osc_cached_helper_t *helper;   /**< see helper/; NULL: it has none */
     struct ompi_osc_cached_node_t *memory; /**< see helper/; NULL: it is the inner component's */
     struct ompi_osc_cached_coherence_t *coherence; /**< see coherence/; NULL: it is not coherent */
-    ompi_osc_cached_stores_t stores;               /**< of this process, in a coherent window */
-    uint32_t coherence_block;                      /**< bytes, or 0 */
+    struct ompi_osc_cached_sharing_t *sharing;     /**< see node/; NULL: the cache is private */
+    /** with it: what was fetched is forgotten by all processes of the node */
+    void (*forgets)(struct ompi_osc_cached_window_t *window);
+    unsigned long (*node_count)(const struct ompi_osc_cached_window_t *window, int stat);
+    ompi_osc_cached_stores_t stores;           /**< of this process, in a coherent window */
+    uint32_t coherence_block;                  /**< bytes, or 0 */
     struct ompi_osc_cached_advised_t *advised; /**< see osc_cached_advise.c; NULL: not watched */
     uint32_t invalidated;                      /**< how often, by the program */
     /** OSC_CACHED_COHERENCE_COUNTS, in the order of osc_cached_stats.def; or NULL */
@@ -262,8 +269,9 @@ enum {
     OSC_CACHED_VOTE_COHERENT = 6, /**< wants it */
     OSC_CACHED_VOTE_BLOCK = 7,    /**< bytes */
     OSC_CACHED_VOTE_OPEN = 8,     /**< its memory will not be protected */
+    OSC_CACHED_VOTE_SHARE = 9,    /**< wants one cache per node */
 };
-enum { OSC_CACHED_VOTES = 9 };
+enum { OSC_CACHED_VOTES = 10 };
 
 /**
  * What the processes of a window agree on when it is made: its displacement units, how many bytes
@@ -312,7 +320,15 @@ int ompi_osc_cached_window_each(int (*visit)(ompi_osc_cached_window_t *window));
 
 /** Mode, epoch, uncounted or the cache have changed; caller holds the window's lock. */
 void ompi_osc_cached_window_update(ompi_osc_cached_window_t *window);
-/** Forget everything that was fetched. */
+/** Forget everything that was fetched; caller holds the window's lock. */
+static inline void ompi_osc_cached_window_forget(ompi_osc_cached_window_t *window)
+{
+    osc_cached_cache_invalidate(&window->cache);
+    if (OPAL_UNLIKELY(NULL != window->sharing)) {
+        window->forgets(window);
+    }
+}
+/** The same. */
 void ompi_osc_cached_window_invalidate(ompi_osc_cached_window_t *window);
 
 /* Counters */

@@ -824,6 +824,20 @@ static void finish_lent(osc_cached_cache_t *cache, uint32_t number)
     }
 }
 
+/* An entry that nobody waits for any more: it leaves when the owner has it, or it is not valid. */
+static void settle_entry(osc_cached_cache_t *cache, const osc_cached_target_t *target,
+                         uint32_t number, bool valid)
+{
+    const osc_cached_entry_t *entry = &cache->storage.entries[number];
+
+    if (!valid
+        || cache->filled(cache->filled_context, entry,
+                         entry->stamp - osc_cached_cache_stamp(cache, target),
+                         osc_cached_storage_at(&cache->storage, entry->offset))) {
+        drop_entry(cache, number);
+    }
+}
+
 /* The bytes of a record have come; it is in no list any more. */
 __attribute__((__always_inline__)) static inline void
 finish(osc_cached_cache_t *cache, const osc_cached_target_t *target, uint32_t number)
@@ -854,8 +868,8 @@ finish(osc_cached_cache_t *cache, const osc_cached_target_t *target, uint32_t nu
         entry->fill = OSC_CACHED_CACHE_NONE;
     }
     free_record(cache, number);
-    if (0 == --entry->pins && !valid) {
-        drop_entry(cache, entry_number);
+    if (0 == --entry->pins && (!valid || NULL != cache->filled)) {
+        settle_entry(cache, target, entry_number, valid);
     }
 }
 

@@ -151,6 +151,15 @@ typedef struct {
 typedef uint64_t (*osc_cached_more_fn_t)(const void *context, int32_t target, uint64_t address,
                                          size_t bytes);
 
+/**
+ * An entry has its bytes, and nobody waits for it any more.
+ *
+ * @param more  the owner's term of its stamp
+ * @return whether the owner has them now: then the entry leaves
+ */
+typedef bool (*osc_cached_filled_fn_t)(void *context, const osc_cached_entry_t *entry,
+                                       uint64_t more, void *bytes);
+
 /** Sequence number of a record that is parked. */
 #define OSC_CACHED_CACHE_PARKED UINT64_MAX
 
@@ -216,6 +225,8 @@ typedef struct {
      * extended, and found by osc_cached_cache_get alone */
     osc_cached_more_fn_t more;
     const void *more_context;
+    osc_cached_filled_fn_t filled; /**< NULL: entries stay; only with a third term */
+    void *filled_context;
 } osc_cached_cache_t;
 
 #define OSC_CACHED_CACHE_NONE UINT32_MAX

@@ -434,6 +434,70 @@ static void test_owner_term(void **state)
     end(&f);
 }
 
+/* What the owner was given, and whether it takes it. */
+typedef struct {
+    int calls;
+    bool takes;
+    uint64_t more;
+    char bytes[64];
+} taken_t;
+
+static bool take(void *context, const osc_cached_entry_t *entry, uint64_t more, void *bytes)
+{
+    taken_t *taken = context;
+
+    ++taken->calls;
+    taken->more = more;
+    memcpy(taken->bytes, bytes, entry->bytes);
+    return taken->takes;
+}
+
+/* The owner is given what a get has brought, when nobody waits for it any more, with its term of
+ * the stamp; what it takes leaves, and what is not valid it is not given. */
+static void test_owner_takes(void **state)
+{
+    uint64_t generation[8] = {5};
+    taken_t taken = {.takes = false};
+    osc_cached_key_t a = key_at(0, 64);
+    char first[64], second[64];
+    fixture_t f;
+    size_t have;
+
+    (void) state;
+    begin(&f, 64, 16 * 1024);
+    f.c.more = blocks_of;
+    f.c.more_context = generation;
+    f.c.filled = take;
+    f.c.filled_context = &taken;
+    osc_cached_cache_invalidate(&f.c);
+    osc_cached_cache_invalidate_target(&f.targets[0]);
+    assert_int_equal(OSC_CACHED_DIRECT, keep(&f, a, 1, 64));
+    assert_int_equal(1, taken.calls);
+    assert_int_equal(5, taken.more);
+    expect_hit(&f, a, 1, 64);
+
+    taken.takes = true;
+    ++generation[0];
+    assert_int_equal(OSC_CACHED_MISSING, get(&f, a, first, 64, &have));
+    assert_int_equal(OSC_CACHED_DIRECT, insert(&f, a, first, 64, NULL));
+    assert_int_equal(OSC_CACHED_JOIN, get(&f, a, second, 64, &have));
+    fetch(a, 2, 0, first, 64);
+    complete(&f, 0);
+    assert_int_equal(2, taken.calls);
+    assert_int_equal(6, taken.more);
+    assert_memory_equal(first, taken.bytes, 64);
+    assert_memory_equal(first, second, 64);
+    expect_missing(&f, a, 64);
+
+    assert_int_equal(OSC_CACHED_MISSING, get(&f, a, first, 64, &have));
+    assert_int_equal(OSC_CACHED_DIRECT, insert(&f, a, first, 64, NULL));
+    ++generation[0];
+    complete(&f, 0);
+    assert_int_equal(2, taken.calls);
+    expect_missing(&f, a, 64);
+    end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -447,6 +511,7 @@ int main(void)
         cmocka_unit_test(test_invalidation_is_a_number),
         cmocka_unit_test(test_generations),
         cmocka_unit_test(test_owner_term),
+        cmocka_unit_test(test_owner_takes),
     };
 
     return cmocka_run_group_tests_name("osc_cached_cache_entries", tests, make_noise, NULL);

@@ -20,7 +20,7 @@
 #include <sched.h>
 
 enum {
-    LOCK_TRIES = 1000,   /* with a yield in between: milliseconds */
+    LOCK_TRIES = 100,    /* with a yield in between */
     GROW_REST = 4096,    /* insertions after grow has failed */
     LEAST_GROWTH = 1024, /* units */
 };

@@ -1,0 +1,347 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The segment has no name: the first process of a node makes it, the others open it by that
+ * process's number and descriptor, and nothing is left behind, whenever a process ends.  Its size
+ * is what it may become; memory is reserved for what it has, step by step, so that no access can
+ * fail.  Each step is paid by the budget of the process that needs it: the budgets of the node are
+ * one.
+ */
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* memfd_create */
+#endif
+
+#include "ompi_config.h"
+
+#include "osc_cached_atomics.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "opal/util/info.h"
+#include "opal/util/proc.h"
+#include "opal/util/show_help.h"
+#include "ompi/constants.h"
+#include "ompi/mca/coll/coll.h"
+#include "ompi/proc/proc.h"
+
+#include "osc_cached_memory.h"
+#include "osc_cached_node.h"
+#include "osc_cached_params.h"
+
+enum {
+    AVERAGE = 256,          /* bytes of an entry, of which there may be so many that they fit */
+    FIRST_MEMORY = 1 << 18, /* bytes of the arena at the start */
+    FIRST_SLOTS = 1 << 10,  /* lines at the start */
+    MOST_SLOTS = 1 << 26,   /* lines */
+};
+
+/* What the first process of a node tells the others. */
+enum { GOOD, PROCESS, DESCRIPTOR, DEVICE, INODE, MEMORY, SEED, FIELDS };
+
+static bool is_on_node(ompi_communicator_t *comm, int rank)
+{
+    ompi_proc_t *proc = ompi_group_peer_lookup_existing(comm->c_local_group, rank);
+
+    return NULL != proc && OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags);
+}
+
+/* What the info key says, if it says something. */
+static bool is_wanted(opal_info_t *info, bool wanted)
+{
+    char value[8] = "";
+    int flag = 0;
+
+#if OMPI_MAJOR_VERSION >= 5
+    opal_cstring_t *text = NULL;
+
+    if (OPAL_SUCCESS == opal_info_get(info, "ompi_osc_cached_share", &text, &flag) && flag) {
+        strncpy(value, text->string, sizeof(value) - 1);
+        OBJ_RELEASE(text);
+    }
+#else
+    (void) opal_info_get(info, "ompi_osc_cached_share", sizeof(value) - 1, value, &flag);
+#endif
+    return flag && (0 == strcmp("on", value) || 0 == strcmp("off", value))
+               ? 0 == strcmp("on", value)
+               : wanted;
+}
+
+void ompi_osc_cached_node_vote(opal_info_t *info, int64_t votes[OSC_CACHED_VOTES])
+{
+    votes[OSC_CACHED_VOTE_SHARE] =
+        OSC_CACHED_HELPER_OFF != ompi_osc_cached_params.share
+        && is_wanted(info, OSC_CACHED_HELPER_ON == ompi_osc_cached_params.share);
+}
+
+/* Memory for a part of the segment, before it is touched. */
+static bool grow(void *context, uint64_t offset, uint64_t bytes)
+{
+    ompi_osc_cached_sharing_t *sharing = context;
+    const osc_cached_budget_t *budget = &ompi_osc_cached_budget;
+    struct rlimit limit;
+    int failed;
+
+    /* beyond the limit of files, which this is, a signal would end the process */
+    if (0 != getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur < offset + bytes
+        || !budget->reserve(budget->context, bytes)) {
+        return false;
+    }
+    do {
+        failed = posix_fallocate(sharing->fd, (off_t) offset, (off_t) bytes);
+    } while (EINTR == failed);
+    if (0 != failed) {
+        budget->give_back(budget->context, bytes);
+        return false;
+    }
+    sharing->reserved += bytes;
+    return true;
+}
+
+/* What the private cache of a window has to know. */
+
+static uint64_t generations(const void *context, int32_t target, uint64_t address, size_t bytes)
+{
+    const ompi_osc_cached_sharing_t *sharing = context;
+
+    (void) address;
+    (void) bytes;
+    return osc_cached_shared_stamp(&sharing->shared, target);
+}
+
+/* A get has brought its bytes: they leave the private cache if the segment takes them. */
+static bool publish(void *context, const osc_cached_entry_t *entry, uint64_t stamp, void *bytes)
+{
+    ompi_osc_cached_window_t *window = context;
+    osc_cached_key_t key = {entry->address, entry->target, entry->layout};
+    osc_cached_buffer_t buffer = {.address = bytes};
+
+    return 0 == key.layout && ompi_osc_cached_node_is_used(window)
+           && osc_cached_shared_publish(&window->sharing->shared, key, stamp, &buffer, entry->bytes,
+                                        NULL);
+}
+
+/* The program or a change of the mode has invalidated what the window has. */
+static void forget(ompi_osc_cached_window_t *window)
+{
+    osc_cached_shared_invalidate(&window->sharing->shared);
+}
+
+static unsigned long count(const ompi_osc_cached_window_t *window, int stat)
+{
+    const osc_cached_shared_t *shared = &window->sharing->shared;
+
+    return (OSC_CACHED_STAT_node_bytes == stat)
+               ? (unsigned long) osc_cached_shared_memory(shared)
+               : (unsigned long) atomic_load_explicit(&shared->header->recoveries,
+                                                      memory_order_relaxed);
+}
+
+/* Own writes (rule A1): the segment counts the processes that write to a target. */
+
+void ompi_osc_cached_node_write(ompi_osc_cached_window_t *window, int target)
+{
+    ompi_osc_cached_sharing_t *sharing = window->sharing;
+
+    if (!sharing->writes[target]) {
+        sharing->writes[target] = true;
+        osc_cached_shared_write_begin(&sharing->shared, target);
+    }
+}
+
+void ompi_osc_cached_node_written(ompi_osc_cached_window_t *window, int target)
+{
+    ompi_osc_cached_sharing_t *sharing = window->sharing;
+
+    if (sharing->writes[target]) {
+        sharing->writes[target] = false;
+        osc_cached_shared_write_end(&sharing->shared, target);
+    }
+}
+
+/* Life */
+
+static osc_cached_shared_config_t config_of(const int64_t *told, uint32_t targets)
+{
+    osc_cached_shared_config_t config = {
+        .memory = FIRST_MEMORY,
+        .slots = FIRST_SLOTS,
+        .max_memory = (uint64_t) told[MEMORY],
+        .max_slots = FIRST_SLOTS,
+        .targets = targets,
+        .seed = (uint64_t) told[SEED],
+    };
+
+    if (config.max_memory < config.memory) {
+        config.memory = config.max_memory;
+    }
+    while (config.max_slots < MOST_SLOTS && config.max_slots < config.max_memory / AVERAGE) {
+        config.max_slots *= 2;
+    }
+    return config;
+}
+
+/* Map the segment, and make it or look at it. */
+static bool map(ompi_osc_cached_sharing_t *sharing, const osc_cached_shared_config_t *config,
+                bool makes)
+{
+    int ret;
+
+    sharing->size = osc_cached_shared_size(config);
+    if (0 == sharing->size
+        || (makes
+            && (0 != ftruncate(sharing->fd, (off_t) sharing->size)
+                || !grow(sharing, 0, osc_cached_shared_first(config))))) {
+        return false;
+    }
+    sharing->memory = mmap(NULL, sharing->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                           sharing->fd, 0);
+    if (MAP_FAILED == sharing->memory) {
+        sharing->memory = NULL;
+        return false;
+    }
+    ret = makes
+              ? osc_cached_shared_create(&sharing->shared, sharing->memory, config, grow, sharing)
+              : osc_cached_shared_attach(&sharing->shared, sharing->memory, config, grow, sharing);
+    return OSC_CACHED_OK == ret;
+}
+
+/* The first process of the node. */
+static void make(ompi_osc_cached_sharing_t *sharing, const osc_cached_config_t *cache, int ranks,
+                 uint32_t targets, int64_t *told)
+{
+    const osc_cached_budget_t *budget = &ompi_osc_cached_budget;
+    uint64_t each = cache->adaptive ? budget->available(budget->context) : cache->memory;
+    osc_cached_shared_config_t config;
+    struct stat status;
+
+    sharing->fd = memfd_create("osc_cached_node", MFD_CLOEXEC);
+    told[MEMORY] =
+        (int64_t) (((UINT64_C(1) << 36) / (uint64_t) ranks < each) ? UINT64_C(1) << 36
+                                                                   : each * (uint64_t) ranks);
+    told[SEED] = (int64_t) cache->seed;
+    config = config_of(told, targets);
+    told[GOOD] =
+        0 <= sharing->fd && map(sharing, &config, true) && 0 == fstat(sharing->fd, &status);
+    if (told[GOOD]) {
+        told[PROCESS] = getpid();
+        told[DESCRIPTOR] = sharing->fd;
+        told[DEVICE] = (int64_t) status.st_dev;
+        told[INODE] = (int64_t) status.st_ino;
+    }
+}
+
+/* Another one. */
+static bool find(ompi_osc_cached_sharing_t *sharing, uint32_t targets, const int64_t *told)
+{
+    osc_cached_shared_config_t config = config_of(told, targets);
+    struct stat status;
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%lld/fd/%lld", (long long) told[PROCESS],
+             (long long) told[DESCRIPTOR]);
+    sharing->fd = open(path, O_RDWR | O_CLOEXEC);
+    return 0 <= sharing->fd && 0 == fstat(sharing->fd, &status)
+           && told[DEVICE] == (int64_t) status.st_dev && told[INODE] == (int64_t) status.st_ino
+           && map(sharing, &config, false);
+}
+
+static ompi_osc_cached_sharing_t *create(ompi_osc_cached_window_t *window, int targets)
+{
+    ompi_osc_cached_sharing_t *sharing = NULL;
+
+    if (NULL != window && window->cacheable && NULL == window->coherence) {
+        sharing = calloc(1, sizeof(*sharing));
+    }
+    if (NULL != sharing) {
+        sharing->fd = -1;
+        sharing->writes = calloc((size_t) targets, sizeof(*sharing->writes));
+        if (NULL == sharing->writes) {
+            free(sharing);
+            sharing = NULL;
+        }
+    }
+    return sharing;
+}
+
+void ompi_osc_cached_node_attach(ompi_osc_cached_window_t *window, ompi_communicator_t *comm,
+                                 const int64_t votes[OSC_CACHED_VOTES])
+{
+    int size = ompi_comm_size(comm), rank = ompi_comm_rank(comm), first = rank, ranks = 0;
+    ompi_osc_cached_sharing_t *sharing;
+    int64_t(*told)[FIELDS];
+    bool good = false, tells = true;
+    int all;
+
+    if (!votes[OSC_CACHED_VOTE_SHARE]) {
+        return;
+    }
+    for (int i = size - 1; 0 <= i; --i) {
+        if (is_on_node(comm, i)) {
+            first = i;
+            ++ranks;
+        }
+    }
+    told = calloc((size_t) size + 1, sizeof(*told));
+    sharing = create(window, size);
+    all = NULL != told; /* when one process has no memory nobody waits for it */
+    all = OMPI_SUCCESS
+              == comm->c_coll->coll_allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm,
+                                              comm->c_coll->coll_allreduce_module)
+          && all;
+    if (all && NULL != sharing && rank == first && 1 < ranks) {
+        make(sharing, &window->cache.config, ranks, (uint32_t) size, told[size]);
+        good = told[size][GOOD];
+    }
+    all = all
+          && OMPI_SUCCESS
+                 == comm->c_coll->coll_allgather(told[size], FIELDS, MPI_INT64_T, told, FIELDS,
+                                                 MPI_INT64_T, comm,
+                                                 comm->c_coll->coll_allgather_module);
+    if (!all) {
+        good = false;
+    } else if (rank != first && NULL != sharing) {
+        tells = told[first][GOOD]; /* else the first one does */
+        good = tells && find(sharing, (uint32_t) size, told[first]);
+    }
+    free(told);
+    if (!good) {
+        if (NULL != sharing && 1 < ranks && tells) {
+            opal_show_help("help-mpi-osc-cached.txt", "no-sharing", true,
+                           opal_process_info.nodename);
+        }
+        ompi_osc_cached_node_detach(sharing);
+        return;
+    }
+    window->cache.more = generations;
+    window->cache.more_context = sharing;
+    window->cache.filled = publish;
+    window->cache.filled_context = window;
+    window->forgets = forget;
+    window->node_count = count;
+    window->sharing = sharing;
+}
+
+void ompi_osc_cached_node_detach(ompi_osc_cached_sharing_t *sharing)
+{
+    if (NULL == sharing) {
+        return;
+    }
+    if (NULL != sharing->memory) {
+        (void) munmap(sharing->memory, sharing->size);
+    }
+    if (0 <= sharing->fd) {
+        (void) close(sharing->fd);
+    }
+    ompi_osc_cached_budget.give_back(ompi_osc_cached_budget.context, sharing->reserved);
+    free(sharing->writes);
+    free(sharing);
+}
