@@ -17,6 +17,7 @@
 #   mpi_nodes_have_helpers                    do windows of osc:cached have helpers here, by default?
 #   mpi_helper_requests DIR                   after a run with osc_cached_helper_stats: prints how many requests helpers got, and
 #                                             takes their summaries from DIR/stderr
+#   mpi_stores_are_noticed                    can osc_cached_stores detect be had here, as far as one can tell?
 #   mpi_no_yield                              changes SWITCHES
 #   mpi_on_nodes N FOLDER... -- ARGUMENT...   runs the calling script once more with its arguments, on the first of N nodes
 #                                             (test/nodes/nodes) that also see these folders; returns there
@@ -332,6 +333,15 @@ mpi_switches() {
     # btl/tcp of Debian 13 and forky finds no way from this machine's address to itself.
     [[ $transport != tcp || $MPI_WHERE != system || $MPI_SERIES == 4.* ]] || SWITCHES+=(--mca btl_tcp_if_include lo)
     SWITCHES+=(--mca pml "$pml" --mca btl "$btl,self")
+}
+
+# userfaultfd is for this user (CAP_SYS_PTRACE is bit 19), and nothing writes to memory past the page tables. Small windows have
+# whole pages only where these are small.
+mpi_stores_are_noticed() {
+    [[ $(getconf PAGESIZE) == 4096 ]] || return 1
+    [[ -z $(ls -A /sys/class/infiniband /sys/class/cxi 2>/dev/null) && ! -e /dev/xpmem && ! -e /dev/knem ]] &&
+        { [[ -w /dev/userfaultfd ]] || grep -qsx 1 /proc/sys/vm/unprivileged_userfaultfd ||
+            (((0x$(sed -n 's/^CapEff:[[:space:]]*//p' /proc/self/status) >> 19) & 1)); }
 }
 
 # For benchmarks: processes that have a processor each need not yield while they wait, and a baseline that yields is a
