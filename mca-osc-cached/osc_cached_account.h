@@ -48,6 +48,24 @@ static inline void ompi_osc_cached_account_add(ompi_osc_cached_window_t *window,
     }
 }
 
+/** What ompi_osc_cached_account does, without the profit estimate. */
+__opal_attribute_always_inline__ static inline void
+ompi_osc_cached_account_bytes(ompi_osc_cached_window_t *window, osc_cached_key_t key, size_t bytes,
+                              osc_cached_access_t access, size_t served, bool plain)
+{
+    ompi_osc_cached_account_add(window, ompi_osc_cached_accesses[access].stat, 1, plain);
+    if (access <= OSC_CACHED_JOIN) { /* something was not fetched */
+        ompi_osc_cached_account_add(window, OSC_CACHED_STAT_bytes_served, served, plain);
+    }
+    if (served < bytes) {
+        ompi_osc_cached_account_add(window, OSC_CACHED_STAT_bytes_fetched, bytes - served, plain);
+    }
+    if (!plain && OPAL_UNLIKELY(window->traced)) {
+        ompi_osc_cached_trace_get(window, key.target, key.address, bytes,
+                                  ompi_osc_cached_accesses[access].name);
+    }
+}
+
 /**
  * Count a looked-up get; caller holds the lock.
  *
@@ -59,13 +77,7 @@ ompi_osc_cached_account(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t
                         osc_cached_key_t key, size_t bytes, osc_cached_access_t access,
                         size_t served, bool plain)
 {
-    ompi_osc_cached_account_add(window, ompi_osc_cached_accesses[access].stat, 1, plain);
-    if (access <= OSC_CACHED_JOIN) { /* something was not fetched */
-        ompi_osc_cached_account_add(window, OSC_CACHED_STAT_bytes_served, served, plain);
-    }
-    if (served < bytes) {
-        ompi_osc_cached_account_add(window, OSC_CACHED_STAT_bytes_fetched, bytes - served, plain);
-    }
+    ompi_osc_cached_account_bytes(window, key, bytes, access, served, plain);
     if (OSC_CACHED_JOIN == access) {
         osc_cached_profit_joined(&peer->profit);
     }
@@ -73,10 +85,6 @@ ompi_osc_cached_account(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t
     if (osc_cached_profit_count(&peer->profit, OSC_CACHED_HIT == access
                                                    && ompi_osc_cached_is_true_hit(window, peer))) {
         ompi_osc_cached_account_round(window, peer);
-    }
-    if (!plain && OPAL_UNLIKELY(window->traced)) {
-        ompi_osc_cached_trace_get(window, key.target, key.address, bytes,
-                                  ompi_osc_cached_accesses[access].name);
     }
 }
 

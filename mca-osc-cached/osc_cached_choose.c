@@ -73,6 +73,7 @@ void ompi_osc_cached_choose_init(void)
         if (0 == strncmp(keys[i].key, PREFIX, strlen(PREFIX))
             && 0 != strcmp(keys[i].key, PREFIX "invalidate")
             && 0 != strcmp(keys[i].key, PREFIX "stores")
+            && 0 != strcmp(keys[i].key, PREFIX "cooperate")
             && 0 != strcmp(keys[i].key, PREFIX "block")) {
             settings[num_settings++] = (osc_cached_rules_setting_t){
                 .key = keys[i].key + strlen(PREFIX),

@@ -11,6 +11,7 @@
  *                           partial()  the first bytes copied, the inner get fetches the rest
  *                           miss()     inner get first, then the cache's work while it flies;
  *                                      with block fetch fetch_block() instead, if there is room
+ *                           from_pool() all of these, where processes keep blocks (coherence/)
  *     4 account             for the counters, the profit estimate and the trace
  *
  * Three kinds of gets take a shorter way: those that are passed through because the epoch or the
@@ -90,6 +91,8 @@ static int partial(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *pee
                    const arguments_t *a, wanted_t *wanted, size_t have);
 static int miss(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
                 const arguments_t *a, wanted_t *wanted);
+static int from_pool(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                     const arguments_t *a, const wanted_t *wanted);
 static void trace_bypassed(const ompi_osc_cached_window_t *window, const arguments_t *a);
 static inline void account(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
                            const wanted_t *wanted, osc_cached_access_t access, size_t served,
@@ -108,6 +111,9 @@ static int get_looked_up(ompi_osc_cached_window_t *window, const arguments_t *a)
         ompi_osc_cached_window_unlock(window);
         trace_bypassed(window, a);
         return pass(window, peer, a);
+    }
+    if (OPAL_UNLIKELY(ompi_osc_cached_has_pool(window) && ompi_osc_cached_is_coherent(window))) {
+        return from_pool(window, peer, a, &wanted);
     }
     switch (look_up(window, peer, a, &wanted, &have)) {
     case OSC_CACHED_HIT:
@@ -374,16 +380,12 @@ static int pass(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
     return ret;
 }
 
-static inline int hit(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
-                      const arguments_t *a, wanted_t *wanted)
+/* A hit is copied, and counted. Gives up the lock. */
+static inline int end_hit(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                          const arguments_t *a, const wanted_t *wanted)
 {
-    bool quiet;
+    bool quiet = NULL != a->request && ompi_osc_cached_was_quiet(window);
 
-    account(window, peer, wanted, OSC_CACHED_HIT, wanted->bytes, false);
-    quiet = NULL != a->request && ompi_osc_cached_was_quiet(window);
-    if (0 < wanted->begin) {
-        osc_cached_profit_follow(&window->costs.hit_ns, ompi_osc_cached_since(wanted->begin, 1));
-    }
     ompi_osc_cached_window_unlock(window);
     if (OPAL_UNLIKELY(0 < ompi_osc_cached_numbers.verify)) {
         ompi_osc_cached_verify_hit(window, peer, wanted->key, &wanted->buffer, wanted->bytes,
@@ -396,6 +398,16 @@ static inline int hit(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *
         ompi_osc_cached_make_progress(window);
     }
     return OMPI_SUCCESS;
+}
+
+static inline int hit(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                      const arguments_t *a, wanted_t *wanted)
+{
+    account(window, peer, wanted, OSC_CACHED_HIT, wanted->bytes, false);
+    if (0 < wanted->begin) {
+        osc_cached_profit_follow(&window->costs.hit_ns, ompi_osc_cached_since(wanted->begin, 1));
+    }
+    return end_hit(window, peer, a, wanted);
 }
 
 static int join(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer, wanted_t *wanted)
@@ -632,6 +644,39 @@ done:
         free(rget);
     }
     return OMPI_SUCCESS;
+}
+
+/* From the blocks that this process has, or waits for. */
+static int from_pool(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                     const arguments_t *a, const wanted_t *wanted)
+{
+    ompi_osc_cached_pool_t pool = OSC_CACHED_POOL_PASS;
+
+    ++window->ticks;
+    /* what waits is fetched from there if need be: at a whole displacement */
+    if (NULL == wanted->buffer.type && 0 == wanted->key.address % unit_of(window, a->target)) {
+        pool = ompi_osc_cached_coherence_get(window, a->target, wanted->key.address,
+                                             wanted->buffer.address, wanted->bytes,
+                                             NULL == a->request);
+    }
+    switch (pool) {
+    case OSC_CACHED_POOL_HIT:
+        ompi_osc_cached_account_bytes(window, wanted->key, wanted->bytes, OSC_CACHED_HIT,
+                                      wanted->bytes, false);
+        return end_hit(window, peer, a, wanted);
+    case OSC_CACHED_POOL_WAITS:
+        (void) ompi_osc_cached_issued(window, peer);
+        ompi_osc_cached_account_bytes(window, wanted->key, wanted->bytes, OSC_CACHED_DIRECT, 0,
+                                      false);
+        ompi_osc_cached_window_unlock(window);
+        ompi_osc_cached_coherence_limit(window);
+        return OMPI_SUCCESS;
+    default:
+        ompi_osc_cached_account_bytes(window, wanted->key, wanted->bytes, OSC_CACHED_UNSHARED, 0,
+                                      false);
+        ompi_osc_cached_window_unlock(window);
+        return pass(window, peer, a);
+    }
 }
 
 /* 4 Account */

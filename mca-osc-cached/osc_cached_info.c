@@ -162,6 +162,8 @@ void ompi_osc_cached_info_tell(ompi_osc_cached_window_t *window)
     tell(window, "ompi_osc_cached_scheme", ompi_osc_cached_schemes[cache->config.scheme].string);
     tell(window, "ompi_osc_cached_adaptive", truths[cache->config.adaptive].string);
     tell(window, "ompi_osc_cached_stores", ompi_osc_cached_stores[window->stores].string);
+    tell(window, "ompi_osc_cached_cooperate",
+         ompi_osc_cached_cooperations[window->cooperate].string);
     ompi_osc_cached_write_number(window->coherence_block, OSC_CACHED_UNIT_BLOCK, text,
                                  sizeof(text));
     tell(window, "ompi_osc_cached_block", text);
@@ -438,6 +440,19 @@ static INFO_CONST char *stores_changed(opal_infosubscriber_t *object, INFO_CONST
         (void) read_name(window, key, value, ompi_osc_cached_stores, (int) window->stores, &wanted);
     }
     return (INFO_CONST char *) ompi_osc_cached_stores[window->stores].string;
+}
+
+static INFO_CONST char *cooperate_changed(opal_infosubscriber_t *object, INFO_CONST char *key,
+                                          INFO_CONST char *value)
+{
+    int wanted;
+
+    WINDOW_OF(object)
+    if (is_given(window, value)) {
+        (void) read_name(window, key, value, ompi_osc_cached_cooperations, (int) window->cooperate,
+                         &wanted);
+    }
+    return (INFO_CONST char *) ompi_osc_cached_cooperations[window->cooperate].string;
 }
 
 static INFO_CONST char *block_changed(opal_infosubscriber_t *object, INFO_CONST char *key,

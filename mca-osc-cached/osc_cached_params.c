@@ -63,6 +63,14 @@ const mca_base_var_enum_value_t ompi_osc_cached_stores[] = {
     {.value = 0, .string = NULL},
 };
 
+const mca_base_var_enum_value_t ompi_osc_cached_cooperations[] = {
+    {.value = OSC_CACHED_COOPERATE_OFF, .string = "off"},
+    {.value = OSC_CACHED_COOPERATE_PRIVATE, .string = "private"},
+    {.value = OSC_CACHED_COOPERATE_PAPER, .string = "paper"},
+    {.value = OSC_CACHED_COOPERATE_AUTO, .string = "auto"},
+    {.value = 0, .string = NULL},
+};
+
 static const mca_base_var_enum_value_t helper_wishes[] = {
     {.value = OSC_CACHED_HELPER_OFF, .string = "off"},
     {.value = OSC_CACHED_HELPER_AUTO, .string = "auto"},
@@ -256,7 +264,7 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
     mca_base_var_enum_t *mode_enum = NULL, *scheme_enum = NULL, *passive_enum = NULL,
                         *helper_enum = NULL, *transfers_enum = NULL, *sync_enum = NULL,
                         *per_enum = NULL, *route_enum = NULL, *stores_enum = NULL,
-                        *stats_enum = NULL, *advise_enum = NULL;
+                        *stats_enum = NULL, *advise_enum = NULL, *cooperate_enum = NULL;
     const char *refused = NULL, *misspelt, *text;
     int ret;
 
@@ -282,6 +290,9 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
         || OPAL_SUCCESS
                != mca_base_var_enum_create("osc_cached_stores", ompi_osc_cached_stores,
                                            &stores_enum)
+        || OPAL_SUCCESS
+               != mca_base_var_enum_create("osc_cached_cooperate", ompi_osc_cached_cooperations,
+                                           &cooperate_enum)
         || OPAL_SUCCESS != mca_base_var_enum_create("osc_cached_stats", stats_kinds, &stats_enum)
         || OPAL_SUCCESS
                != mca_base_var_enum_create("osc_cached_advise", advise_kinds, &advise_enum)) {
@@ -301,6 +312,7 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
 #define TYPE_ADVISE MCA_BASE_VAR_TYPE_INT
 #define TYPE_FILE_ROUTE MCA_BASE_VAR_TYPE_INT
 #define TYPE_STORES MCA_BASE_VAR_TYPE_INT
+#define TYPE_COOPERATE MCA_BASE_VAR_TYPE_INT
 #define ENUM_STRING NULL
 #define ENUM_BOOL NULL
 #define ENUM_MODE mode_enum
@@ -314,6 +326,7 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
 #define ENUM_ADVISE advise_enum
 #define ENUM_FILE_ROUTE route_enum
 #define ENUM_STORES stores_enum
+#define ENUM_COOPERATE cooperate_enum
 #define OSC_CACHED_PARAM(name, kind, def, level, scope, help)                                     \
     ompi_osc_cached_params.name = def;                                                            \
     ret = mca_base_component_var_register(component, #name, help, TYPE_##kind, ENUM_##kind, 0, 0, \
@@ -358,6 +371,7 @@ int ompi_osc_cached_params_register(const mca_base_component_t *component, bool 
     OBJ_RELEASE(advise_enum);
     OBJ_RELEASE(route_enum);
     OBJ_RELEASE(stores_enum);
+    OBJ_RELEASE(cooperate_enum);
 
     if (NULL != refused) {
         /* Open MPI has named the value and the allowed ones; say what follows from it */

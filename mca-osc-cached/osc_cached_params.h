@@ -41,6 +41,15 @@ typedef enum {
     OSC_CACHED_STORES_OFF,
 } ompi_osc_cached_stores_t;
 
+/** Whether processes send each other blocks of windows on files that they have, in mode coherent;
+ * of several values the least counts. */
+typedef enum {
+    OSC_CACHED_COOPERATE_OFF,     /**< gets are kept, not blocks */
+    OSC_CACHED_COOPERATE_PRIVATE, /**< blocks, from their owners only */
+    OSC_CACHED_COOPERATE_PAPER,
+    OSC_CACHED_COOPERATE_AUTO,
+} ompi_osc_cached_cooperate_t;
+
 /** Bytes of a block of coherence. */
 #define OSC_CACHED_BLOCK_LEAST 4096
 #define OSC_CACHED_BLOCK_MOST 0x1p22
@@ -105,6 +114,7 @@ typedef struct {
 #define OSC_CACHED_FIELD_SCHEME int
 #define OSC_CACHED_FIELD_PASSIVE int
 #define OSC_CACHED_FIELD_STORES int
+#define OSC_CACHED_FIELD_COOPERATE int
 #define OSC_CACHED_FIELD_HELPER int
 #define OSC_CACHED_FIELD_TRANSFERS int
 #define OSC_CACHED_FIELD_SYNC int
@@ -146,6 +156,7 @@ extern ompi_osc_cached_numbers_t ompi_osc_cached_numbers;
 extern const mca_base_var_enum_value_t ompi_osc_cached_modes[];
 extern const mca_base_var_enum_value_t ompi_osc_cached_schemes[];
 extern const mca_base_var_enum_value_t ompi_osc_cached_stores[];
+extern const mca_base_var_enum_value_t ompi_osc_cached_cooperations[];
 
 /**
  * Register the variables and read them.

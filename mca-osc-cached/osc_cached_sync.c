@@ -376,6 +376,14 @@ static inline ompi_osc_cached_mark_t begin_flushing(ompi_osc_cached_window_t *wi
                                        : ompi_osc_cached_coherence_mark(window);
 }
 
+/* Before either of them: gets that wait for blocks. @return the first error */
+static inline int settle(ompi_osc_cached_window_t *window, int target)
+{
+    return OPAL_LIKELY(!ompi_osc_cached_has_pool(window))
+               ? OMPI_SUCCESS
+               : ompi_osc_cached_coherence_settle(window, target);
+}
+
 static inline void end_telling(ompi_osc_cached_window_t *window, int target, bool completes,
                                ompi_osc_cached_mark_t *told)
 {
@@ -407,15 +415,16 @@ __opal_attribute_noinline__ static int watched_fence(int mpi_assert, ompi_win_t 
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
     ompi_osc_cached_mark_t told;
     uint64_t sequence, begin;
-    int ret;
+    int settled, ret;
 
     ompi_osc_cached_count(window, OSC_CACHED_STAT_fences);
     if (!window->cacheable) {
         return window->inner.osc_fence(mpi_assert, win);
     }
     sequence = mark(window, &begin);
+    settled = settle(window, OSC_CACHED_EVERYBODY);
     told = begin_telling(window, OSC_CACHED_EVERYBODY, !(mpi_assert & MPI_MODE_NOSTORE));
-    ret = window->inner.osc_fence(mpi_assert, win);
+    ret = first_error(window->inner.osc_fence(mpi_assert, win), settled);
     end_telling(window, OSC_CACHED_EVERYBODY, has_happened(window, ret), &told);
     if (!has_happened(window, ret)) {
         return ret;
@@ -490,15 +499,16 @@ int ompi_osc_cached_complete(ompi_win_t *win)
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
     ompi_osc_cached_mark_t told;
     uint64_t sequence, begin;
-    int ret;
+    int settled, ret;
 
     ompi_osc_cached_count(window, OSC_CACHED_STAT_completes);
     if (!window->cacheable) {
         return window->inner.osc_complete(win);
     }
     sequence = mark(window, &begin);
+    settled = settle(window, OSC_CACHED_EVERYBODY);
     told = begin_telling(window, OSC_CACHED_EVERYBODY, false);
-    ret = window->inner.osc_complete(win);
+    ret = first_error(window->inner.osc_complete(win), settled);
     end_telling(window, OSC_CACHED_EVERYBODY, has_happened(window, ret), &told);
     if (!has_happened(window, ret) || OSC_CACHED_EPOCH_START != window->epoch) {
         return ret; /* osc/rdma takes one without MPI_Win_start, and completes nothing */
@@ -598,7 +608,7 @@ int ompi_osc_cached_unlock(int target, ompi_win_t *win)
     ompi_osc_cached_mark_t told;
     uint64_t sequence, begin;
     bool fetching;
-    int flushed = OMPI_SUCCESS, ret;
+    int flushed, ret;
 
     ompi_osc_cached_count(window, OSC_CACHED_STAT_unlocks);
     if (!window->cacheable) {
@@ -610,9 +620,11 @@ int ompi_osc_cached_unlock(int target, ompi_win_t *win)
     begin = begin_of(window, peer);
     fetching = 0 != peer->cache.head && OSC_CACHED_FLUSH_FETCHING == window->flush_first;
     ompi_osc_cached_window_unlock(window);
+    flushed = settle(window, target);
     told = begin_telling(window, target, true);
     if (fetching) {
-        flushed = window->inner.osc_flush(target, win); /* see flush_before_all() */
+        flushed =
+            first_error(window->inner.osc_flush(target, win), flushed); /* see flush_before_all() */
     }
     ret = window->inner.osc_unlock(target, win);
     end_telling(window, target, has_happened(window, ret), &told);
@@ -671,8 +683,9 @@ int ompi_osc_cached_unlock_all(ompi_win_t *win)
         return window->inner.osc_unlock_all(win);
     }
     sequence = mark(window, &begin);
+    flushed = settle(window, OSC_CACHED_EVERYBODY);
     told = begin_telling(window, OSC_CACHED_EVERYBODY, true);
-    flushed = flush_before_all(window);
+    flushed = first_error(flush_before_all(window), flushed);
     ret = window->inner.osc_unlock_all(win);
     end_telling(window, OSC_CACHED_EVERYBODY, has_happened(window, ret), &told);
     if (!has_happened(window, ret) || !has_happened(window, flushed)) {
@@ -805,7 +818,7 @@ static int flush_one(ompi_osc_cached_window_t *window, int target, bool at_targe
     ompi_osc_cached_peer_t *peer;
     uint64_t sequence, begin;
     bool quiet, nobody;
-    int ret;
+    int settled, ret;
 
     if (0 > target) {
         return inner(target, window->win); /* MPI_PROC_NULL */
@@ -829,8 +842,9 @@ static int flush_one(ompi_osc_cached_window_t *window, int target, bool at_targe
     }
     begin = begin_of(window, peer);
     ompi_osc_cached_window_unlock(window);
+    settled = settle(window, target);
     told = begin_flushing(window);
-    ret = inner(target, window->win);
+    ret = first_error(inner(target, window->win), settled);
     if (!has_happened(window, ret)) {
         return ret;
     }
@@ -852,11 +866,12 @@ __opal_attribute_noinline__ static int flush_busy(ompi_osc_cached_window_t *wind
 {
     uint64_t sequence = window->sequence, begin = begin_of(window, peer);
     ompi_osc_cached_mark_t told;
-    int ret;
+    int settled, ret;
 
     ompi_osc_cached_count_alone(window, OSC_CACHED_STAT_flushes);
+    settled = settle(window, peer->rank);
     told = begin_flushing(window);
-    ret = window->inner.osc_flush(peer->rank, window->win);
+    ret = first_error(window->inner.osc_flush(peer->rank, window->win), settled);
     if (has_happened(window, ret)) {
         end_telling(window, peer->rank, true, &told);
         flushed(window, peer, sequence, true, begin);
@@ -885,8 +900,9 @@ static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
     }
     begin = begin_of(window, NULL);
     ompi_osc_cached_window_unlock(window);
+    before = settle(window, OSC_CACHED_EVERYBODY);
     told = begin_flushing(window);
-    before = flush_before_all(window);
+    before = first_error(flush_before_all(window), before);
     ret = inner(window->win);
     if (!has_happened(window, ret) || !has_happened(window, before)) {
         return first_error(ret, before);

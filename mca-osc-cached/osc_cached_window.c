@@ -391,6 +391,11 @@ static unsigned long read_stat(const ompi_osc_cached_window_t *window, int stat)
     case OSC_CACHED_STAT_coherence_invalidations:
     case OSC_CACHED_STAT_coherence_syncs:
     case OSC_CACHED_STAT_coherence_traps:
+    case OSC_CACHED_STAT_cooperate_kept:
+    case OSC_CACHED_STAT_cooperate_forwards:
+    case OSC_CACHED_STAT_cooperate_backs:
+    case OSC_CACHED_STAT_cooperate_evictions:
+    case OSC_CACHED_STAT_cooperate_lasts:
         return (NULL == window->coherence_counts)
                    ? 0
                    : atomic_load_explicit(

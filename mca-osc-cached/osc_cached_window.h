@@ -145,7 +145,7 @@ enum {
 /** Counters of coherence, which are side by side. */
 enum {
     OSC_CACHED_COHERENCE_COUNTS =
-        OSC_CACHED_STAT_coherence_traps - OSC_CACHED_STAT_coherence_fills + 1
+        OSC_CACHED_STAT_cooperate_lasts - OSC_CACHED_STAT_coherence_fills + 1
 };
 
 /** What we know of one target of a window. */
@@ -216,6 +216,7 @@ typedef struct ompi_osc_cached_window_t {
     void (*forgets)(struct ompi_osc_cached_window_t *window);
     unsigned long (*node_count)(const struct ompi_osc_cached_window_t *window, int stat);
     ompi_osc_cached_stores_t stores;           /**< of this process, in a coherent window */
+    ompi_osc_cached_cooperate_t cooperate;     /**< the same, of all processes */
     uint32_t coherence_block;                  /**< bytes, or 0 */
     struct ompi_osc_cached_advised_t *advised; /**< see osc_cached_advise.c; NULL: not watched */
     uint32_t invalidated;                      /**< how often, by the program */
@@ -266,12 +267,13 @@ ompi_osc_cached_window_t *ompi_osc_cached_window_create(ompi_win_t *win, const c
 /** Numbers of a process on which the helper and the coherence of a new window depend: those of
  * helper/, and then these. */
 enum {
-    OSC_CACHED_VOTE_COHERENT = 6, /**< wants it */
-    OSC_CACHED_VOTE_BLOCK = 7,    /**< bytes */
-    OSC_CACHED_VOTE_OPEN = 8,     /**< its memory will not be protected */
-    OSC_CACHED_VOTE_SHARE = 9,    /**< wants one cache per node */
+    OSC_CACHED_VOTE_COHERENT = 6,   /**< wants it */
+    OSC_CACHED_VOTE_BLOCK = 7,      /**< bytes */
+    OSC_CACHED_VOTE_OPEN = 8,       /**< its memory will not be protected */
+    OSC_CACHED_VOTE_SHARE = 9,      /**< wants one cache per node */
+    OSC_CACHED_VOTE_COOPERATE = 10, /**< ompi_osc_cached_cooperate_t */
 };
-enum { OSC_CACHED_VOTES = 10 };
+enum { OSC_CACHED_VOTES = 11 };
 
 /**
  * What the processes of a window agree on when it is made: its displacement units, how many bytes
@@ -464,6 +466,12 @@ static inline bool ompi_osc_cached_is_coherent(const ompi_osc_cached_window_t *w
     return OSC_CACHED_MODE_COHERENT == window->mode
            || (NULL != window->coherence && OSC_CACHED_MODE_TRANSPARENT == window->mode
                && ompi_osc_cached_epoch_is_passive(window->epoch));
+}
+
+/** Whether that are blocks, in a pool of this process (coherence/). */
+static inline bool ompi_osc_cached_has_pool(const ompi_osc_cached_window_t *window)
+{
+    return OSC_CACHED_COOPERATE_OFF != window->cooperate;
 }
 
 /** The mode that a window has when it is asked for one. */

@@ -47,6 +47,7 @@ table_parameters()
         SCHEME) values=$(names schemes) ;;
         PASSIVE) values=$(names passive_scopes) ;;
         STORES) values=$(names stores) ;;
+        COOPERATE) values=$(names cooperations) ;;
         HELPER) values=$(names helper_wishes) ;;
         TRANSFERS) values=$(names transfers) ;;
         SYNC) values=$(names storage_syncs) ;;

@@ -46,6 +46,7 @@
 
 #include "osc_cached_changes.h"
 #include "osc_cached_coherence.h"
+#include "osc_cached_cooperate.h"
 #include "osc_cached_detect.h"
 #include "osc_cached_mapping.h"
 #include "osc_cached_memory.h"
@@ -55,6 +56,8 @@
 enum {
     MAX_LINES = 1 << 18,   /* blocks in a directory: 16 MiB */
     MAX_BLOCKS = 1 << 14,  /* blocks that a process remembers to have asked for: 640 KiB */
+    POOL_BLOCKS = 1 << 16, /* the same with a pool of blocks: 2.5 MiB */
+    MAX_GETS = 64,         /* gets that wait for blocks */
     DIRECTS_TO_RECALL = 4, /* reads that a kept hold may turn away */
     SPINS = 32,            /* looks before the processor is offered to others */
     NOBODY = -1,
@@ -84,6 +87,7 @@ typedef struct ompi_osc_cached_coherence_t {
     ompi_osc_cached_detect_t
         *detect;    /* O2; NULL: stores are not waited for, or nothing is shared */
     uint64_t traps; /* until it was closed */
+    ompi_osc_cached_cooperation_t *cooperation; /* NULL: DATA has no bytes */
 
     /* our own memory */
     uint32_t own_users;
@@ -137,6 +141,13 @@ static void publish_counts(coherence_t *c)
         (unsigned long) c->syncs,
         (unsigned long) (c->traps
                          + ((NULL == c->detect) ? 0 : ompi_osc_cached_detect_traps(c->detect))),
+        (unsigned long) c->copies.counts.kept,
+        (unsigned long) c->copies.counts.forwards,
+        (unsigned long) c->copies.counts.backs,
+        (unsigned long) c->copies.counts.evictions,
+        (unsigned long) ((NULL == c->cooperation)
+                             ? 0
+                             : ompi_osc_cached_cooperate_lasts(c->cooperation)),
     };
 
     for (int i = 0; i < OSC_CACHED_COHERENCE_COUNTS; ++i) {
@@ -189,6 +200,17 @@ static osc_cached_message_t message_of(const osc_cached_request_t *note)
     };
 }
 
+/* To another process. */
+static void send_bytes(void *context, const osc_cached_message_t *message, void *data,
+                       uint32_t bytes)
+{
+    coherence_t *c = context;
+    osc_cached_request_t note = note_of(message, c->id, c->rank);
+
+    note.length = bytes;
+    ompi_osc_cached_helper_note(c->names[message->peer], note, data);
+}
+
 /* A hold of ours is there, perhaps before its name is known; name 0: all are. */
 static void own_is_held(coherence_t *c, uint32_t name)
 {
@@ -216,8 +238,10 @@ static void send_message(void *context, const osc_cached_message_t *message)
             && (NULL == c->detect || !ompi_osc_cached_detect_held(c->detect, message->name))) {
             own_is_held(c, message->name);
         }
+    } else if (NULL != c->cooperation && OSC_CACHED_MESSAGE_DATA == message->kind) {
+        ompi_osc_cached_cooperate_send(c->cooperation, message);
     } else {
-        ompi_osc_cached_helper_note(c->names[message->peer], note_of(message, c->id, c->rank));
+        send_bytes(c, message, NULL, 0);
     }
 }
 
@@ -278,7 +302,7 @@ static void end_pass(coherence_t *c, uint32_t target)
 }
 
 /* A note has come; the lock is held. */
-static void hear(void *context, const osc_cached_request_t *note)
+static void hear(void *context, const osc_cached_request_t *note, const void *data)
 {
     osc_cached_message_t message = message_of(note);
     coherence_t *c = context;
@@ -297,6 +321,9 @@ static void hear(void *context, const osc_cached_request_t *note)
             if (NULL != c->detect && OSC_CACHED_MESSAGE_FILL == message.kind) {
                 flags = ompi_osc_cached_detect_fill(c->detect, message.first);
             }
+            if (NULL != c->cooperation && OSC_CACHED_MESSAGE_FILL == message.kind) {
+                flags |= ompi_osc_cached_cooperate_fill(c->cooperation, message.first);
+            }
             osc_cached_directory_receive(&c->directory, &message, flags, &c->post);
             if (NULL != c->detect) {
                 ompi_osc_cached_detect_settle(c->detect);
@@ -309,7 +336,11 @@ static void hear(void *context, const osc_cached_request_t *note)
         if (OSC_CACHED_MESSAGE_RECALL == message.kind) {
             end_pass(c, message.owner);
         }
-        (void) osc_cached_copies_receive(&c->copies, &message, NULL, &c->post);
+        if (NULL != c->cooperation) {
+            ompi_osc_cached_cooperate_hear(c->cooperation, &message, data, note->length);
+        } else {
+            (void) osc_cached_copies_receive(&c->copies, &message, NULL, &c->post);
+        }
     }
     publish_counts(c);
 }
@@ -319,10 +350,10 @@ static void send_back(void *context, const osc_cached_message_t *message)
 {
     const osc_cached_request_t *note = context;
 
-    ompi_osc_cached_helper_note(note->origin, note_of(message, note->window, note->layout));
+    ompi_osc_cached_helper_note(note->origin, note_of(message, note->window, note->layout), NULL);
 }
 
-static void hear_stray(void *context, const osc_cached_request_t *note)
+static void hear_stray(void *context, const osc_cached_request_t *note, const void *data)
 {
     osc_cached_message_t message = message_of(note);
     osc_cached_post_t post = {.send = send_back, .context = (void *) note};
@@ -522,6 +553,76 @@ bool ompi_osc_cached_coherence_keeps(ompi_osc_cached_window_t *window, int targe
         osc_cached_copies_miss(&c->copies, (uint32_t) target, first, count, more, &name, &c->post);
     leave(c);
     return OSC_CACHED_COPY_KEEP == copy;
+}
+
+static bool is_settled(coherence_t *c, int target)
+{
+    for (uint32_t i = 0; i < c->copies.config.ranks; ++i) {
+        if (c->is_dead[i]) { /* who may have been asked to forward */
+            ompi_osc_cached_cooperate_give_up(c->cooperation);
+        }
+    }
+    return !ompi_osc_cached_cooperate_waits(c->cooperation, target);
+}
+
+static bool has_few_gets(coherence_t *c, int target)
+{
+    return MAX_GETS >= ompi_osc_cached_cooperate_gets(c->cooperation)
+           || is_settled(c, OSC_CACHED_EVERYBODY);
+}
+
+ompi_osc_cached_pool_t ompi_osc_cached_coherence_get(ompi_osc_cached_window_t *window, int target,
+                                                     uint64_t address, void *buffer, size_t bytes,
+                                                     bool waits)
+{
+    coherence_t *c = window->coherence;
+    ompi_osc_cached_fetch_t get = {
+        .buffer = buffer, .address = address, .bytes = bytes, .target = target};
+    ompi_osc_cached_pool_t pool;
+
+    enter();
+    pool = ompi_osc_cached_cooperate_get(
+        c->cooperation, &get, waits,
+        window->cache.config.adaptive ? 0 : window->cache.config.memory);
+    leave(c);
+    return pool;
+}
+
+void ompi_osc_cached_coherence_limit(ompi_osc_cached_window_t *window)
+{
+    coherence_t *c = window->coherence;
+
+    if (MAX_GETS < ompi_osc_cached_cooperate_gets(c->cooperation)) {
+        await(c, has_few_gets, 0);
+    }
+}
+
+int ompi_osc_cached_coherence_settle(ompi_osc_cached_window_t *window, int target)
+{
+    coherence_t *c = window->coherence;
+    ompi_osc_cached_fetch_t fetch;
+    int ret = OMPI_SUCCESS;
+    bool more = 0 < ompi_osc_cached_cooperate_gets(c->cooperation);
+
+    if (more) {
+        await(c, is_settled, target);
+    }
+    while (more) {
+        enter();
+        more = ompi_osc_cached_cooperate_take(c->cooperation, target, &fetch);
+        leave(c);
+        if (more) {
+            size_t unit =
+                (0 < window->disp_unit) ? window->disp_unit : window->disp_units[fetch.target];
+            int one =
+                window->inner.osc_get(fetch.buffer, (ompi_osc_cached_count_t) fetch.bytes, MPI_BYTE,
+                                      fetch.target, (ptrdiff_t) (fetch.address / unit),
+                                      (ompi_osc_cached_count_t) fetch.bytes, MPI_BYTE, window->win);
+
+            ret = (OMPI_SUCCESS == ret) ? one : ret;
+        }
+    }
+    return ret;
 }
 
 /* --- Writes */
@@ -851,12 +952,12 @@ void ompi_osc_cached_coherence_after(ompi_osc_cached_window_t *window, int targe
 
 /* --- Stores that are noticed (O2) */
 
-static void enter_detection(void *context)
+static void enter_window(void *context)
 {
     enter();
 }
 
-static void leave_detection(void *context)
+static void leave_window(void *context)
 {
     leave(context);
 }
@@ -881,8 +982,8 @@ static ompi_osc_cached_stores_reason_t begin_detection(coherence_t *c,
         .block_shift = c->copies.config.block_shift,
         .directory = &c->directory,
         .post = &c->post,
-        .enter = enter_detection,
-        .leave = leave_detection,
+        .enter = enter_window,
+        .leave = leave_window,
         .context = c,
         .now = ompi_osc_cached_now,
     };
@@ -997,6 +1098,7 @@ static int read_name(opal_info_t *info, const char *key, const mca_base_var_enum
 typedef struct {
     int mode;
     int stores;
+    int cooperate;
     uint32_t block; /* bytes */
 } wish_t;
 
@@ -1005,7 +1107,10 @@ static wish_t wish_of(opal_info_t *info, bool on_file)
     wish_t wish = {.mode = read_name(info, "ompi_osc_cached_mode", ompi_osc_cached_modes,
                                      ompi_osc_cached_params.mode),
                    .stores = read_name(info, "ompi_osc_cached_stores", ompi_osc_cached_stores,
-                                       ompi_osc_cached_params.stores)};
+                                       ompi_osc_cached_params.stores),
+                   .cooperate =
+                       read_name(info, "ompi_osc_cached_cooperate", ompi_osc_cached_cooperations,
+                                 ompi_osc_cached_params.cooperate)};
     char value[16] = "";
     double block;
 
@@ -1058,6 +1163,10 @@ bool ompi_osc_cached_coherence_vote(opal_info_t *info, bool on_file,
     votes[OSC_CACHED_VOTE_COHERENT] = needed || accepts(&wish, on_file);
     votes[OSC_CACHED_VOTE_OPEN] = OSC_CACHED_STORES_DETECT != wish.stores;
     votes[OSC_CACHED_VOTE_BLOCK] = wish.block;
+    /* pages of files cannot be protected, and who detects stores shares only what it protects */
+    votes[OSC_CACHED_VOTE_COOPERATE] = (on_file && OSC_CACHED_STORES_DETECT != wish.stores)
+                                           ? wish.cooperate
+                                           : OSC_CACHED_COOPERATE_OFF;
     return needed;
 }
 
@@ -1093,6 +1202,7 @@ void ompi_osc_cached_coherence_destroy(struct ompi_osc_cached_coherence_t *c)
     if (NULL != c->directory.config.alloc) {
         osc_cached_directory_fini(&c->directory);
     }
+    ompi_osc_cached_cooperate_destroy(c->cooperation);
     free(c->names);
     free(c->dirty);
     free(c->is_dirty);
@@ -1106,24 +1216,49 @@ void ompi_osc_cached_coherence_destroy(struct ompi_osc_cached_coherence_t *c)
     free(c);
 }
 
+/* Before others know of the window. @return whether there is memory for it */
+static bool begin_cooperation(coherence_t *c, const ompi_osc_cached_window_t *window,
+                              ompi_osc_cached_cooperate_t policy)
+{
+    ompi_osc_cached_cooperate_config_t config = {
+        .policy = policy,
+        .helper = window->helper,
+        .copies = &c->copies,
+        .directory = &c->directory,
+        .post = &c->post,
+        .size = c->size,
+        .send = send_bytes,
+        .context = c,
+        .enter = enter_window,
+        .leave = leave_window,
+    };
+
+    c->cooperation = ompi_osc_cached_cooperate_create(&config);
+    return NULL != c->cooperation;
+}
+
 static coherence_t *create(const ompi_osc_cached_window_t *window, const void *base, size_t size,
                            const int64_t votes[OSC_CACHED_VOTES], bool protects,
                            ompi_communicator_t *comm)
 {
     uint32_t ranks = (uint32_t) ompi_comm_size(comm);
+    ompi_osc_cached_cooperate_t policy =
+        (ompi_osc_cached_cooperate_t) votes[OSC_CACHED_VOTE_COOPERATE];
     coherence_t *c = calloc(1, sizeof(*c));
     osc_cached_directory_config_t directory = {.ranks = ranks,
                                                .rank = (uint32_t) ompi_comm_rank(comm),
                                                .max_lines = MAX_LINES,
                                                .recall = DIRECTS_TO_RECALL,
                                                .protect = protects,
+                                               .cooperate = OSC_CACHED_COOPERATE_PRIVATE < policy,
                                                .alloc = &osc_cached_alloc_default};
-    osc_cached_copies_config_t copies = {.ranks = ranks,
-                                         .rank = directory.rank,
-                                         .max_blocks = MAX_BLOCKS,
-                                         .block_shift =
-                                             log_of((uint64_t) votes[OSC_CACHED_VOTE_BLOCK]),
-                                         .alloc = &osc_cached_alloc_default};
+    osc_cached_copies_config_t copies = {
+        .ranks = ranks,
+        .rank = directory.rank,
+        .max_blocks = OSC_CACHED_COOPERATE_OFF == policy ? MAX_BLOCKS : POOL_BLOCKS,
+        .block_shift = log_of((uint64_t) votes[OSC_CACHED_VOTE_BLOCK]),
+        .waits = OSC_CACHED_COOPERATE_OFF != policy,
+        .alloc = &osc_cached_alloc_default};
 
     if (NULL == c) {
         return NULL;
@@ -1170,6 +1305,10 @@ static coherence_t *create(const ompi_osc_cached_window_t *window, const void *b
     }
     for (uint32_t i = 0; i < ranks; ++i) {
         c->names[i] = ompi_osc_cached_helper_name(comm->c_local_group, (int) i);
+    }
+    if (OSC_CACHED_COOPERATE_OFF != policy && !begin_cooperation(c, window, policy)) {
+        ompi_osc_cached_coherence_destroy(c);
+        return NULL;
     }
     return c;
 }
@@ -1264,6 +1403,7 @@ void ompi_osc_cached_coherence_attach(ompi_osc_cached_window_t *window, opal_inf
         window->coherence_counts = c->counts;
         window->coherence_block = (uint32_t) votes[OSC_CACHED_VOTE_BLOCK];
         window->stores = (ompi_osc_cached_stores_t) wish.stores;
+        window->cooperate = (ompi_osc_cached_cooperate_t) votes[OSC_CACHED_VOTE_COOPERATE];
         window->cache.more = term_of;
         window->cache.more_context = &c->copies;
         enter_list(c);

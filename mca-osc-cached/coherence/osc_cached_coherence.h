@@ -6,6 +6,7 @@
  * writes, in passive epochs, too.  README.md tells how; rules R1 to R8, O1, O3 and O4 are there.
  *
  *     get of what is not there    _keeps        may it be kept, and under which term of the stamp?
+ *     windows that cooperate      _get, and _settle before gets are completed
  *     put, accumulate, atomic     _write, inner call, _written
  *     fence, unlock, ...          _before, inner call, _after
  *     flush                       _mark, inner call, _after
@@ -76,6 +77,27 @@ void ompi_osc_cached_coherence_exposed(const void *base, size_t size);
  */
 bool ompi_osc_cached_coherence_keeps(ompi_osc_cached_window_t *window, int target, uint64_t address,
                                      size_t bytes, uint64_t *more);
+
+/** What becomes of a get in a window whose processes cooperate. */
+typedef enum {
+    OSC_CACHED_POOL_PASS,  /**< fetch it past the pool */
+    OSC_CACHED_POOL_HIT,   /**< it is in the buffer */
+    OSC_CACHED_POOL_WAITS, /**< it will be before _settle ends, or is fetched there */
+} ompi_osc_cached_pool_t;
+
+/**
+ * A get of other processes' memory, whose address is a multiple of the displacement unit.
+ *
+ * @param waits  it need not be there at once
+ */
+ompi_osc_cached_pool_t ompi_osc_cached_coherence_get(ompi_osc_cached_window_t *window, int target,
+                                                     uint64_t address, void *buffer, size_t bytes,
+                                                     bool waits);
+/** After one that waits: not too many of them. */
+void ompi_osc_cached_coherence_limit(ompi_osc_cached_window_t *window);
+/** Before whatever completes gets of a target, or of OSC_CACHED_EVERYBODY: what waits is there, or
+ * has been issued. */
+int ompi_osc_cached_coherence_settle(ompi_osc_cached_window_t *window, int target);
 
 /**
  * A write is about to be issued.

@@ -93,8 +93,23 @@ void ompi_osc_cached_helper_listen_to_strays(osc_cached_listen_fn_t listen);
 void ompi_osc_cached_helper_enter(void);
 void ompi_osc_cached_helper_leave(void);
 /** Send a note to the helper of another process; the lock is held.  What cannot be sent is sent
- * later: somebody may wait for it. */
-void ompi_osc_cached_helper_note(uint64_t name, osc_cached_request_t note);
+ * later: somebody may wait for it.  @param data  note.length bytes of malloc(), or NULL */
+void ompi_osc_cached_helper_note(uint64_t name, osc_cached_request_t note, void *data);
+/** Notes with data that are on their way out; the lock is held. */
+uint32_t ompi_osc_cached_helper_queued(void);
+
+/**
+ * Read our own memory of a window with a helper, which may be on a file, without waiting for it.
+ *
+ * @param ended  LATER: called by another thread, without the lock, when it is there or has failed
+ */
+osc_cached_stored_t ompi_osc_cached_helper_read(struct ompi_osc_cached_helper_t *helper,
+                                                uint64_t at, uint32_t bytes, void *to,
+                                                void (*ended)(void *cookie, bool good),
+                                                void *cookie);
+/** Is all of it in memory? */
+bool ompi_osc_cached_helper_has_in_memory(const struct ompi_osc_cached_helper_t *helper,
+                                          uint64_t at, uint64_t bytes);
 
 /** May a put or a get with this layout at the target go to its helper?  The window has one. */
 bool ompi_osc_cached_helper_may_move(const ompi_osc_cached_window_t *window,

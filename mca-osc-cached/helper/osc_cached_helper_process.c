@@ -37,6 +37,7 @@ typedef struct unsent {
     struct unsent *next;
     uint64_t name;
     osc_cached_request_t note;
+    void *data;
 } unsent_t;
 
 static struct {
@@ -86,11 +87,12 @@ static void on_sent(void *context, void *cookie)
 }
 
 /* @return whether it goes */
-static bool send_note(uint64_t name, const osc_cached_request_t *note)
+static bool send_note(uint64_t name, const osc_cached_request_t *note, void *data)
 {
     const void *address = osc_cached_map_get(&helper.addresses, name, 0);
-    osc_cached_sending_t sending =
-        (NULL == address) ? OSC_CACHED_LOST : osc_cached_ucx_note(helper.ucx, name, address, note);
+    osc_cached_sending_t sending = (NULL == address)
+                                       ? OSC_CACHED_LOST
+                                       : osc_cached_ucx_note(helper.ucx, name, address, note, data);
 
     helper.noted = helper.noted || OSC_CACHED_SENT != sending;
     return OSC_CACHED_LOST != sending;
@@ -101,7 +103,7 @@ static void send_unsent(void)
     unsent_t **link = &helper.unsent, *unsent;
 
     while (NULL != (unsent = *link)) {
-        if (send_note(unsent->name, &unsent->note)) {
+        if (send_note(unsent->name, &unsent->note, unsent->data)) {
             *link = unsent->next;
             free(unsent);
         } else {
@@ -124,10 +126,10 @@ static void on_idle(void *context)
     }
 }
 
-static void on_stray(void *context, const osc_cached_request_t *note)
+static void on_stray(void *context, const osc_cached_request_t *note, const void *data)
 {
     if (NULL != helper.stray) {
-        helper.stray(NULL, note);
+        helper.stray(NULL, note, data);
     }
 }
 
@@ -477,17 +479,22 @@ void ompi_osc_cached_helper_leave(void)
     osc_cached_ucx_unlock(helper.ucx, helper.noted);
 }
 
-void ompi_osc_cached_helper_note(uint64_t name, osc_cached_request_t note)
+uint32_t ompi_osc_cached_helper_queued(void)
+{
+    return osc_cached_ucx_queued(helper.ucx);
+}
+
+void ompi_osc_cached_helper_note(uint64_t name, osc_cached_request_t note, void *data)
 {
     note.kind = OSC_CACHED_WIRE_NOTE;
     note.origin = my_name();
-    if (!send_note(name, &note)) {
+    if (!send_note(name, &note, data)) {
         unsent_t *unsent;
 
         do { /* no memory for some hundred bytes: others will give some back */
             unsent = malloc(sizeof(*unsent));
         } while (NULL == unsent);
-        *unsent = (unsent_t){.next = helper.unsent, .name = name, .note = note};
+        *unsent = (unsent_t){.next = helper.unsent, .name = name, .note = note, .data = data};
         helper.unsent = unsent;
     }
 }

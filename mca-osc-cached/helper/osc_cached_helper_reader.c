@@ -17,6 +17,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -25,12 +26,16 @@
 /* Runs shorter than this are cut out of what is read with one call. */
 enum { SPAN = 4096 };
 
+/* That the kernel is asked of at once. */
+enum { PAGES = 64 };
+
 typedef struct job {
     struct job *next;
     osc_cached_request_t request;
     const osc_cached_layout_t *layout;
     const void *data;
     void *result;
+    void (*ended)(void *cookie, bool good);
     void *cookie;
 } job_t;
 
@@ -197,16 +202,17 @@ static void *work(void *arg)
         if (NULL == job) {
             return NULL;
         }
-        reader->ended(job->cookie, carry_out(reader, job));
+        job->ended(job->cookie, carry_out(reader, job));
         free(job);
     }
 }
 
-osc_cached_stored_t ompi_osc_cached_reader_store(void *context, const osc_cached_request_t *request,
-                                                 const osc_cached_layout_t *layout,
-                                                 const void *data, void *result, void *cookie)
+/* Now, or by the thread; cookie NULL: now or not at all. */
+static osc_cached_stored_t begin(ompi_osc_cached_reader_t *reader,
+                                 const osc_cached_request_t *request,
+                                 const osc_cached_layout_t *layout, const void *data, void *result,
+                                 void (*ended)(void *cookie, bool good), void *cookie)
 {
-    ompi_osc_cached_reader_t *reader = context;
     osc_cached_stored_t stored = OSC_CACHED_STORE_LATER;
     job_t *job;
 
@@ -227,13 +233,59 @@ osc_cached_stored_t ompi_osc_cached_reader_store(void *context, const osc_cached
     if (NULL == job) {
         return OSC_CACHED_STORE_FAILED;
     }
-    *job = (job_t){NULL, *request, layout, data, result, cookie};
+    *job = (job_t){NULL, *request, layout, data, result, ended, cookie};
     (void) pthread_mutex_lock(&reader->lock);
     *reader->last = job;
     reader->last = &job->next;
     (void) pthread_cond_signal(&reader->wanted);
     (void) pthread_mutex_unlock(&reader->lock);
     return OSC_CACHED_STORE_LATER;
+}
+
+osc_cached_stored_t ompi_osc_cached_reader_store(void *context, const osc_cached_request_t *request,
+                                                 const osc_cached_layout_t *layout,
+                                                 const void *data, void *result, void *cookie)
+{
+    ompi_osc_cached_reader_t *reader = context;
+
+    return begin(reader, request, layout, data, result, reader->ended, cookie);
+}
+
+osc_cached_stored_t ompi_osc_cached_reader_read(ompi_osc_cached_reader_t *reader, uint64_t at,
+                                                uint32_t bytes, void *to,
+                                                void (*ended)(void *cookie, bool good),
+                                                void *cookie)
+{
+    osc_cached_request_t request = {
+        .kind = OSC_CACHED_WIRE_GET, .at = at, .count = bytes, .length = bytes};
+
+    return begin(reader, &request, NULL, NULL, to, ended, cookie);
+}
+
+bool ompi_osc_cached_reader_has_in_memory(const ompi_osc_cached_reader_t *reader, uint64_t at,
+                                          uint64_t bytes)
+{
+    const ompi_osc_cached_mapped_file_t *file = &reader->file;
+    uintptr_t page = (uintptr_t) sysconf(_SC_PAGESIZE), base = (uintptr_t) file->base;
+    uintptr_t end = base + ((at + bytes < file->end) ? at + bytes : file->end);
+    uintptr_t begin = (base + ((at < file->start) ? file->start : at)) / page * page;
+    unsigned char pages[PAGES];
+
+    while (begin < end) {
+        uintptr_t count = (end - begin + page - 1) / page;
+
+        count = (count < PAGES) ? count : PAGES;
+        if (0 != mincore((void *) begin, count * page, pages)) {
+            return false;
+        }
+        for (uintptr_t i = 0; i < count; ++i) {
+            if (0 == (pages[i] & 1)) {
+                return false;
+            }
+        }
+        begin += count * page;
+    }
+    return true;
 }
 
 osc_cached_refused_t ompi_osc_cached_reader_local(ompi_osc_cached_reader_t *reader,

@@ -44,6 +44,20 @@ osc_cached_stored_t ompi_osc_cached_reader_store(void *context, const osc_cached
                                                  const osc_cached_layout_t *layout,
                                                  const void *data, void *result, void *cookie);
 
+/**
+ * Read bytes of the window, as for a get of others.
+ *
+ * @param ended  LATER: called by the thread, with cookie
+ */
+osc_cached_stored_t ompi_osc_cached_reader_read(ompi_osc_cached_reader_t *reader, uint64_t at,
+                                                uint32_t bytes, void *to,
+                                                void (*ended)(void *cookie, bool good),
+                                                void *cookie);
+
+/** Are these bytes of the window in memory? */
+bool ompi_osc_cached_reader_has_in_memory(const ompi_osc_cached_reader_t *reader, uint64_t at,
+                                          uint64_t bytes);
+
 /** An operation of this process itself, which excludes those of others. */
 osc_cached_refused_t ompi_osc_cached_reader_local(ompi_osc_cached_reader_t *reader,
                                                   const osc_cached_request_t *request,

@@ -101,13 +101,20 @@ bool osc_cached_ucx_progress(osc_cached_ucx_t *ucx)
     return false;
 }
 
+uint32_t osc_cached_ucx_queued(const osc_cached_ucx_t *ucx)
+{
+    (void) ucx;
+    return 0;
+}
+
 osc_cached_sending_t osc_cached_ucx_note(osc_cached_ucx_t *ucx, uint64_t name, const void *address,
-                                         const osc_cached_request_t *note)
+                                         const osc_cached_request_t *note, void *data)
 {
     (void) ucx;
     (void) name;
     (void) address;
     (void) note;
+    (void) data;
     return OSC_CACHED_LOST;
 }
 
@@ -173,6 +180,7 @@ static const char no_worker[] =
 typedef struct message {
     osc_cached_ucx_t *ucx;
     void *cookie;                                   /* of a reply */
+    void *owned;                                    /* data of a note, or NULL */
     unsigned char header[OSC_CACHED_REQUEST_BYTES]; /* the longer one of both */
     char data[];
 } message_t;
@@ -201,6 +209,7 @@ struct osc_cached_ucx {
     pthread_mutex_t lock; /* of serving, origins and the server */
     _Atomic bool stops;
     uint64_t wakeups;
+    uint32_t queued;          /* notes with data that are not gone */
     osc_cached_map_t origins; /* UCX's endpoints back to them, by name */
     osc_cached_map_t noted;   /* UCX's endpoints to other threads, by name */
     endpoint_t *connected;
@@ -272,6 +281,10 @@ static void on_reply_sent(void *request, ucs_status_t status, void *arg)
     if (NULL != message->cookie) {
         message->ucx->handlers.sent(message->ucx->handlers.context, message->cookie);
     }
+    if (NULL != message->owned) {
+        --message->ucx->queued;
+        free(message->owned);
+    }
     free(message);
 }
 
@@ -307,6 +320,7 @@ osc_cached_sending_t osc_cached_ucx_reply(osc_cached_ucx_t *ucx, uint64_t origin
     }
     message->ucx = ucx;
     message->cookie = cookie;
+    message->owned = NULL;
     osc_cached_reply_encode(reply, message->header);
     return send_message(message, ep, REPLY_ID, OSC_CACHED_REPLY_BYTES, data, reply->length);
 }
@@ -407,19 +421,31 @@ static ucp_ep_h endpoint_to(osc_cached_ucx_t *ucx, uint64_t name, const void *ad
     return ep;
 }
 
+uint32_t osc_cached_ucx_queued(const osc_cached_ucx_t *ucx)
+{
+    return ucx->queued;
+}
+
 osc_cached_sending_t osc_cached_ucx_note(osc_cached_ucx_t *ucx, uint64_t name, const void *address,
-                                         const osc_cached_request_t *note)
+                                         const osc_cached_request_t *note, void *data)
 {
     ucp_ep_h ep = endpoint_to(ucx, name, address);
     message_t *message = NULL == ep ? NULL : malloc(sizeof(*message));
+    osc_cached_sending_t sending;
 
     if (NULL == message) {
         return OSC_CACHED_LOST;
     }
     message->ucx = ucx;
     message->cookie = NULL;
+    message->owned = data;
     osc_cached_request_encode(note, message->header);
-    return send_message(message, ep, NOTE_ID, OSC_CACHED_REQUEST_BYTES, NULL, 0);
+    sending = send_message(message, ep, NOTE_ID, OSC_CACHED_REQUEST_BYTES, data, note->length);
+    if (OSC_CACHED_SENT == sending) {
+        free(data);
+    }
+    ucx->queued += NULL != data && OSC_CACHED_SENDING == sending;
+    return sending;
 }
 
 /* --- The origin's side */

@@ -94,11 +94,15 @@ bool osc_cached_ucx_progress(osc_cached_ucx_t *ucx);
 /**
  * Send a note to the thread of the process with this name and address.
  *
+ * @param data  note->length bytes of malloc(), which are freed when they are sent; or NULL
  * @return SENDING: the thread has to look after it; LOST: the process cannot be reached, or there
- *         is no memory
+ *         is no memory: the data is still the caller's
  */
 osc_cached_sending_t osc_cached_ucx_note(osc_cached_ucx_t *ucx, uint64_t name, const void *address,
-                                         const osc_cached_request_t *note);
+                                         const osc_cached_request_t *note, void *data);
+
+/** Notes with data that are not gone. */
+uint32_t osc_cached_ucx_queued(const osc_cached_ucx_t *ucx);
 
 osc_cached_sending_t osc_cached_ucx_reply(osc_cached_ucx_t *ucx, uint64_t origin,
                                           const osc_cached_reply_t *reply, const void *data,

@@ -202,6 +202,25 @@ osc_cached_window_id_t ompi_osc_cached_helper_names(const ompi_osc_cached_window
     return ompi_osc_cached_helper_id(window->helper, window->helper->rank);
 }
 
+osc_cached_stored_t ompi_osc_cached_helper_read(ompi_osc_cached_helper_t *helper, uint64_t at,
+                                                uint32_t bytes, void *to,
+                                                void (*ended)(void *cookie, bool good),
+                                                void *cookie)
+{
+    if (NULL != helper->reader) {
+        return ompi_osc_cached_reader_read(helper->reader, at, bytes, to, ended, cookie);
+    }
+    memcpy(to, (const char *) helper->mine.base + at, bytes);
+    return OSC_CACHED_STORE_DONE;
+}
+
+bool ompi_osc_cached_helper_has_in_memory(const ompi_osc_cached_helper_t *helper, uint64_t at,
+                                          uint64_t bytes)
+{
+    return NULL == helper->reader
+           || ompi_osc_cached_reader_has_in_memory(helper->reader, at, bytes);
+}
+
 void ompi_osc_cached_helper_finalize(void)
 {
     if (ompi_osc_cached_params.helper_stats && ompi_osc_cached_helper_is_running()) {

@@ -38,7 +38,10 @@ static const char *const names[] = {"hits",
                                     "coherence_holds",
                                     "coherence_recalls",
                                     "coherence_dropped",
-                                    "coherence_syncs"};
+                                    "coherence_syncs",
+                                    "cooperate_kept",
+                                    "cooperate_forwards",
+                                    "cooperate_evictions"};
 enum { COUNTERS = sizeof(names) / sizeof(names[0]), OUTCOMES = 10, GETS = 10, RGETS = 11 };
 
 static MPI_T_pvar_session session;

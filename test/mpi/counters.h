@@ -10,7 +10,7 @@
 
 #include "test.h"
 
-enum { COUNTERS_MAX = 64, COUNTERS_VALUES = 16 };
+enum { COUNTERS_MAX = 96, COUNTERS_VALUES = 16 };
 
 struct counters {
     int n;

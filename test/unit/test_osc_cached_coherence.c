@@ -371,7 +371,10 @@ static void evict(process_t *me, uint32_t rank)
         return;
     }
     if (0 < below(3)) {
-        seen.evictions += osc_cached_copies_evict(&me->copies, target, block, &post);
+        if (osc_cached_copies_evict(&me->copies, target, block, &post)) {
+            me->piece[target][block][0].there = !world.waits && me->piece[target][block][0].there;
+            ++seen.evictions;
+        }
     } else {
         me->piece[target][block][0].there = false; /* silently */
     }

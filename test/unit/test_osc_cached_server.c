@@ -1027,14 +1027,16 @@ static void test_parts(void **state)
 
 typedef struct {
     osc_cached_request_t last;
+    char first; /* byte of its data */
     int heard;
 } listener_t;
 
-static void hear(void *context, const osc_cached_request_t *note)
+static void hear(void *context, const osc_cached_request_t *note, const void *data)
 {
     listener_t *listener = context;
 
     listener->last = *note;
+    listener->first = 0 < note->length ? *(const char *) data : 0;
     ++listener->heard;
 }
 
@@ -1073,11 +1075,20 @@ static void test_notes(void **state)
     assert_int_equal(listener.last.at, 7);
     assert_int_equal(listener.last.count, 2);
     assert_int_equal(listener.last.token, 11);
+    note.length = 3;
+    osc_cached_request_encode(&note, header);
+    osc_cached_server_receive(server, header, sizeof(header), "abc", 3);
+    assert_int_equal(listener.heard, 2);
+    assert_int_equal(listener.first, 'a');
+    osc_cached_server_receive(server, header, sizeof(header), "abc", 2); /* none */
+    assert_int_equal(osc_cached_server_counts(server)->malformed, 1);
     osc_cached_server_close(server, window_id);
+    note.length = 0;
+    osc_cached_request_encode(&note, header);
     osc_cached_server_receive(server, header, sizeof(header), NULL, 0);
     assert_int_equal(strays.heard, 3);
-    assert_int_equal(listener.heard, 1);
-    assert_int_equal(osc_cached_server_counts(server)->requests[OSC_CACHED_WIRE_NOTE], 4);
+    assert_int_equal(listener.heard, 2);
+    assert_int_equal(osc_cached_server_counts(server)->requests[OSC_CACHED_WIRE_NOTE], 5);
     assert_int_equal(osc_cached_server_verify(server), 0);
     osc_cached_server_destroy(server);
     assert_int_equal(live_bytes, 0);

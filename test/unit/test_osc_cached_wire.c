@@ -42,6 +42,7 @@ static void test_requests(void **state)
         {{.kind = OSC_CACHED_WIRE_LOCK, .count = 1}, 0},
         {{.kind = OSC_CACHED_WIRE_UNLOCK}, 0},
         {{.kind = OSC_CACHED_WIRE_NOTE, .operation = 1, .count = 1}, 0},
+        {{.kind = OSC_CACHED_WIRE_NOTE, .operation = 2, .count = 1, .length = 3}, 3},
         {{.kind = OSC_CACHED_WIRE_NOTE, .operation = OSC_CACHED_WIRE_NOTES, .count = 4096}, 0},
     };
     uint64_t random = seed_get(1);
@@ -112,7 +113,7 @@ static void test_refused_requests(void **state)
     refused(
         (osc_cached_request_t){
             .kind = OSC_CACHED_WIRE_NOTE, .operation = 1, .count = 1, .length = 1},
-        1);
+        0);
     refused((osc_cached_request_t){.kind = OSC_CACHED_WIRE_TYPE, .length = 4}, 4);
     refused((osc_cached_request_t){.kind = OSC_CACHED_WIRE_ACC,
                                    .length = 8,

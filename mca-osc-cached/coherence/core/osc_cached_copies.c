@@ -253,7 +253,10 @@ bool osc_cached_copies_evict(osc_cached_copies_t *copies, uint32_t target, uint6
     if (NULL == entry || OSC_CACHED_BLOCK_VALID != entry->state || !is_current(copies, entry)) {
         return false;
     }
-    drop(copies, target, block, 1);
+    /* who waits for DATA drops it with its frame; blocks with the same counter stay valid */
+    if (!copies->config.waits || NULL != copies->config.generation) {
+        drop(copies, target, block, 1);
+    }
     ++copies->counts.evictions;
     send(post, target,
          (osc_cached_message_t){

@@ -276,7 +276,8 @@ void osc_cached_copies_complete(osc_cached_copies_t *copies, uint32_t target, ui
 void osc_cached_copies_release(osc_cached_copies_t *copies, uint32_t target,
                                const osc_cached_post_t *post);
 
-/** This process drops a block, if it is VALID, and tells the owner (P3). @return whether it did */
+/** This process drops a block, if it is VALID, and tells the owner (P3). With config.waits and
+ * generations of its own the caller drops the bytes that DATA brought. @return whether it did */
 bool osc_cached_copies_evict(osc_cached_copies_t *copies, uint32_t target, uint64_t block,
                              const osc_cached_post_t *post);
 

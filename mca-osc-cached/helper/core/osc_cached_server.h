@@ -107,7 +107,7 @@ typedef struct osc_cached_server_config {
     osc_cached_sending_t (*send)(void *context, uint64_t origin, const osc_cached_reply_t *reply,
                                  const void *data, void *cookie);
     /** A note of a window that nobody listens to. May be NULL. */
-    void (*stray)(void *context, const osc_cached_request_t *note);
+    void (*stray)(void *context, const osc_cached_request_t *note, const void *data);
     void *context;
 } osc_cached_server_config_t;
 
@@ -149,7 +149,8 @@ void osc_cached_server_count(osc_cached_server_t *server, osc_cached_window_id_t
                              _Atomic unsigned long *served);
 
 /** Who hears the notes of a window. */
-typedef void (*osc_cached_listen_fn_t)(void *context, const osc_cached_request_t *note);
+typedef void (*osc_cached_listen_fn_t)(void *context, const osc_cached_request_t *note,
+                                       const void *data);
 
 /** From now on notes of an open window are told to @p listen, until it is closed. */
 void osc_cached_server_listen(osc_cached_server_t *server, osc_cached_window_id_t id,

@@ -405,14 +405,14 @@ static bool is_expected(const osc_cached_session_t *session, uint64_t number)
 }
 
 /* A note for who listens to its window. */
-static void note(osc_cached_server_t *server, const osc_cached_request_t *request)
+static void note(osc_cached_server_t *server, const osc_cached_request_t *request, const void *data)
 {
     osc_cached_served_t *window = osc_cached_server_window(server, request->window);
 
     if (NULL != window && NULL != window->listen) {
-        window->listen(window->listener, request);
+        window->listen(window->listener, request, data);
     } else if (NULL != server->config.stray) {
-        server->config.stray(server->config.context, request);
+        server->config.stray(server->config.context, request, data);
     }
 }
 
@@ -434,7 +434,7 @@ void osc_cached_server_receive(osc_cached_server_t *server, const void *header, 
         return;
     }
     if (OSC_CACHED_WIRE_NOTE == request.kind) {
-        note(server, &request);
+        note(server, &request, data);
         return;
     }
     session = osc_cached_map_get(&server->by_origin, request.origin, 0);

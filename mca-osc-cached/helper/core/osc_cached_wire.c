@@ -114,7 +114,7 @@ static bool is_request(const osc_cached_request_t *request, size_t data_bytes)
                && 2 * element_bytes == data_bytes && 0 == request->layout
                && element_bytes == request->count;
     case OSC_CACHED_WIRE_NOTE:
-        return 0 == data_bytes && 0 == request->length && 0 < request->operation
+        return data_bytes == request->length && 0 < request->operation
                && request->operation <= OSC_CACHED_WIRE_NOTES && 0 < request->count
                && request->count <= UINT64_MAX - request->at;
     default:

@@ -24,7 +24,7 @@
  *     CAS        new, compare            to store new if compare is there, and for what was there
  *     LOCK       -                       for a lock of the window (count 1: exclusive, 0: shared)
  *     UNLOCK     -                       to give it back
- *     NOTE       -                       nothing: it tells operation of count blocks from block at
+ *     NOTE       a block, or none        nothing: it tells operation of count blocks from block at
  *                                        on, for the coherence of the window (../../coherence)
  *
  *     reply      data                    says
