@@ -76,20 +76,29 @@ filled_page()
     [ -z "$inside" ] || fail "$page: table $inside has no end"
 }
 
-# Each row as: **first column** (the middle ones), last one.
+# Wide tables, and all that are generated, with each row as: **first column** (the middle ones), last one.
 page_with_lists()
 {
-    awk -F ' *[|] *' '
-        /^<!-- table: / { inside = 1; row = 0 }
+    awk '
+        function end_of_table(    r, i, line) {
+            for (r = 1; r <= rows; ++r) {
+                if (!inside && 100 > widest) { print row[r]; continue }
+                columns = split(row[r], cell, / *[|] */)
+                if (1 == r) for (i = 2; i < columns; ++i) head[i] = cell[i]
+                if (3 > r) continue
+                line = "**" cell[2] "** ("
+                for (i = 3; i < columns - 1; ++i)
+                    line = line (3 < i ? "; " : "") ("default" == head[i] ? "default " : "") cell[i]
+                printf "%s)\n:   %s.\n\n", line, cell[columns - 1]
+            }
+            rows = widest = 0
+        }
+        /^[|]/ { row[++rows] = $0; if (widest < length($0)) widest = length($0); next }
+        { end_of_table() }
+        /^<!-- table: / { inside = 1 }
         /^<!-- end of table -->/ { inside = 0 }
-        !inside || !/^[|]/ { print; next }
-        1 == ++row { for (i = 2; i < NF; ++i) head[i] = $i }
-        2 < row {
-            line = "**" $2 "** ("
-            for (i = 3; i < NF - 1; ++i)
-                line = line (3 < i ? "; " : "") ("default" == head[i] ? "default " : "") $i
-            printf "%s)\n:   %s.\n\n", line, $(NF - 1)
-        }' "$page"
+        { print }
+        END { end_of_table() }' "$page"
 }
 
 tables_main()
