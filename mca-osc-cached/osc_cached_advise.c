@@ -57,6 +57,7 @@ typedef struct {
 struct ompi_osc_cached_advised_t {
     ompi_osc_base_module_t below;
     osc_cached_advise_t *sides[OSC_CACHED_ADVICE_SIDES]; /* NULL: no get yet, or no memory */
+    osc_cached_advise_t *only;                           /* of these, when there is but one */
     osc_cached_advise_t **by_target;                     /* NULL: no get yet, or our own process */
     opal_mutex_t lock;                                   /* when threaded */
     uint32_t epoch;       /* active ones: the number of the present one */
@@ -183,6 +184,10 @@ __opal_attribute_noinline__ static osc_cached_advise_t *first_get(ompi_osc_cache
                                          ompi_osc_cached_now() ^ (uintptr_t) window);
     }
     advised->by_target[target] = *side;
+    advised->only =
+        (NULL == advised->sides[OSC_CACHED_ADVICE_NEAR])  ? advised->sides[OSC_CACHED_ADVICE_FAR]
+        : (NULL == advised->sides[OSC_CACHED_ADVICE_FAR]) ? advised->sides[OSC_CACHED_ADVICE_NEAR]
+                                                          : NULL;
     return *side;
 }
 
@@ -266,31 +271,58 @@ __opal_attribute_noinline__ static int sampled_get(ompi_osc_cached_window_t *win
     return ret;
 }
 
+__opal_attribute_noinline__ static int
+watched_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
+            struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
+            ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
+            ompi_win_t *win)
+{
+    ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
+    arguments_t a = {origin_addr, origin_count, origin_dt, target,
+                     target_disp, target_count, target_dt};
+    osc_cached_advise_t *side;
+    bool followed = false;
+    uint64_t hash = 0;
+
+    lock(window);
+    side = side_of(window, target);
+    if (NULL != side) {
+        hash = hash_of(target, target_disp, target_dt);
+        followed = osc_cached_advise_count(side, hash, target);
+    }
+    unlock(window);
+    return (NULL != side)
+               ? sampled_get(window, side, &a, hash, followed)
+               : window->advised->below.osc_get(origin_addr, origin_count, origin_dt, target,
+                                                target_disp, target_count, target_dt, win);
+}
+
+/* The shortest way is that of a get that is in no sample. */
 static int advised_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
                        struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
                        ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
                        ompi_win_t *win)
 {
-    ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
-    osc_cached_advise_t *side;
+    ompi_osc_cached_window_t *window = ompi_osc_cached_window_known(win);
+    ompi_osc_base_module_get_fn_t next = watched_get;
 
-    lock(window);
-    side = side_of(window, target);
-    if (OPAL_LIKELY(NULL != side)) {
-        uint64_t hash = hash_of(target, target_disp, target_dt);
-        bool followed = osc_cached_advise_count(side, hash, target);
+    if (OPAL_LIKELY(NULL != window && !window->threaded && 0 <= target)) {
+        osc_cached_advise_t *side = window->advised->by_target[target];
 
-        if (OPAL_UNLIKELY(followed || side->timing)) {
-            arguments_t a = {origin_addr, origin_count, origin_dt, target,
-                             target_disp, target_count, target_dt};
+        if (OPAL_LIKELY(NULL != side && !side->timing)) {
+            uint64_t hash = hash_of(target, target_disp, target_dt);
 
-            unlock(window);
-            return sampled_get(window, side, &a, hash, followed);
+            if (OPAL_UNLIKELY(osc_cached_advise_count(side, hash, target))) {
+                arguments_t a = {origin_addr, origin_count, origin_dt, target,
+                                 target_disp, target_count, target_dt};
+
+                return sampled_get(window, side, &a, hash, true);
+            }
+            next = window->advised->below.osc_get;
         }
     }
-    unlock(window);
-    return window->advised->below.osc_get(origin_addr, origin_count, origin_dt, target, target_disp,
-                                          target_count, target_dt, win);
+    return next(origin_addr, origin_count, origin_dt, target, target_disp, target_count, target_dt,
+                win);
 }
 
 /* One that is measured is waited for, but not for ever: the target may be locked by somebody who
@@ -325,7 +357,11 @@ static int advised_rget(void *origin_addr, ompi_osc_cached_count_t origin_count,
         hash = hash_of(target, target_disp, target_dt);
         followed = osc_cached_advise_count(side, hash, target);
         measured = side->timing;
-        osc_cached_advise_synchronised(side, 0); /* a batch of its own */
+        if (measured) { /* a batch of its own */
+            osc_cached_advise_measured(side, 0);
+        } else {
+            osc_cached_advise_pass(side);
+        }
     }
     unlock(window);
     if (measured) {
@@ -406,36 +442,58 @@ static void complete(ompi_osc_cached_window_t *window, int target, uint64_t ns)
         gets += (NULL == advised->sides[i]) ? 0 : advised->sides[i]->batch_gets;
     }
     for (int i = 0; i < OSC_CACHED_ADVICE_SIDES && 0 < gets; ++i) {
-        if (NULL != advised->sides[i]) {
-            osc_cached_advise_synchronised(
-                advised->sides[i],
-                (uint64_t) ((double) ns * advised->sides[i]->batch_gets / (double) gets));
+        osc_cached_advise_t *side = advised->sides[i];
+
+        if (NULL != side && side->timing) {
+            osc_cached_advise_measured(side,
+                                       (uint64_t) ((double) ns * side->batch_gets / (double) gets));
+        } else if (NULL != side) {
+            osc_cached_advise_pass(side);
         }
     }
 }
 
-/* A flush of one target or of all. */
-#define FLUSH(slot, target, parameters, arguments)                                \
-    static int advised_##slot parameters                                          \
-    {                                                                             \
-        ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);        \
-        ompi_osc_cached_advised_t *advised = window->advised;                     \
-        bool measured, awaited;                                                   \
-        uint64_t begin;                                                           \
-        int ret;                                                                  \
-                                                                                  \
-        lock(window);                                                             \
-        awaited = is_awaited(advised, &measured);                                 \
-        unlock(window);                                                           \
-        if (!awaited) {                                                           \
-            return advised->below.osc_##slot arguments;                           \
-        }                                                                         \
-        begin = measured ? ompi_osc_cached_now() : 0;                             \
-        ret = advised->below.osc_##slot arguments;                                \
-        lock(window);                                                             \
-        complete(window, target, measured ? ompi_osc_cached_since(begin, 1) : 0); \
-        unlock(window);                                                           \
-        return ret;                                                               \
+/* A flush of one target or of all; the shortest way is that of one after gets that are not measured
+ * and none of which is compared. */
+#define FLUSH(slot, target, parameters, arguments)                                         \
+    __opal_attribute_noinline__ static int watched_##slot parameters                       \
+    {                                                                                      \
+        ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);                 \
+        ompi_osc_cached_advised_t *advised = window->advised;                              \
+        bool measured, awaited;                                                            \
+        uint64_t begin;                                                                    \
+        int ret;                                                                           \
+                                                                                           \
+        lock(window);                                                                      \
+        awaited = is_awaited(advised, &measured);                                          \
+        unlock(window);                                                                    \
+        begin = measured ? ompi_osc_cached_now() : 0;                                      \
+        ret = advised->below.osc_##slot arguments;                                         \
+        if (awaited) {                                                                     \
+            uint64_t ns = measured ? ompi_osc_cached_since(begin, 1) : 0;                  \
+                                                                                           \
+            lock(window);                                                                  \
+            complete(window, target, ns);                                                  \
+            unlock(window);                                                                \
+        }                                                                                  \
+        return ret;                                                                        \
+    }                                                                                      \
+                                                                                           \
+    static int advised_##slot parameters                                                   \
+    {                                                                                      \
+        ompi_osc_cached_window_t *window = ompi_osc_cached_window_known(win);              \
+        ompi_osc_base_module_##slot##_fn_t next = watched_##slot;                          \
+                                                                                           \
+        if (OPAL_LIKELY(NULL != window && !window->threaded)) {                            \
+            ompi_osc_cached_advised_t *advised = window->advised;                          \
+            osc_cached_advise_t *only = advised->only;                                     \
+                                                                                           \
+            if (OPAL_LIKELY(NULL != only && !only->timing && 0 == advised->num_waiting)) { \
+                osc_cached_advise_pass(only);                                              \
+                next = advised->below.osc_##slot;                                          \
+            }                                                                              \
+        }                                                                                  \
+        return next arguments;                                                             \
     }
 
 FLUSH(flush, target, (int target, ompi_win_t *win), (target, win))

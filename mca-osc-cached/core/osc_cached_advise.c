@@ -17,7 +17,7 @@ enum {
     ROUND = 1024,       /* work between two decisions, */
     GETS_PER_WORK = 64, /* that may come with at least so many gets each */
     ALL_TIMED = 64,     /* batches that are measured at the start */
-    TIMED = 32,         /* then one of these */
+    TIMED = 32,         /* then one of these, on average */
     /* what a hit takes, and a miss more than a get (bench/results/misses.md), and bytes that are
      * copied in a ns; the profit estimate of the cache measures them, here there is no cache */
     HIT_NS = 50,
@@ -277,36 +277,33 @@ void osc_cached_advise_issued(osc_cached_advise_t *advise, uint32_t bytes, uint6
     SUM(advise->sums, GET_BYTES) += bytes;
 }
 
-void osc_cached_advise_synchronised(osc_cached_advise_t *advise, uint64_t ns)
+void osc_cached_advise_measured(osc_cached_advise_t *advise, uint64_t ns)
 {
     double gets = advise->batch_gets;
+    double new_keys = (double) (advise->new_keys - advise->batch_new_keys);
 
     if (0 == advise->batch_gets) {
         return;
     }
-    ++advise->batches;
-    if (advise->timing) {
-        double new_keys = (double) (advise->new_keys - advise->batch_new_keys);
-
-        ++SUM(advise->sums, TIMED_BATCHES);
-        SUM(advise->sums, BATCH_GETS) += gets;
-        SUM(advise->sums, BATCH_SQUARES) += gets * gets;
-        SUM(advise->sums, BATCH_NS) += (double) ns;
-        SUM(advise->sums, BATCH_PRODUCT) += gets * (double) ns;
-        if (advise->new_keys - advise->forgotten_keys <= OSC_CACHED_ADVISE_SEEN_MAX) {
-            SUM(advise->sums, KNOWN_NS) += (double) ns;
-            SUM(advise->sums, KNOWN_GETS) += gets;
-            SUM(advise->sums, KNOWN_SEEN) += gets - new_keys;
-            SUM(advise->sums, SPARED_NS) += (0 == new_keys) ? (double) ns : 0;
-            SUM(advise->sums, SPARED_GETS) += (0 == new_keys) ? gets : 0;
-        }
+    ++SUM(advise->sums, TIMED_BATCHES);
+    SUM(advise->sums, BATCH_GETS) += gets;
+    SUM(advise->sums, BATCH_SQUARES) += gets * gets;
+    SUM(advise->sums, BATCH_NS) += (double) ns;
+    SUM(advise->sums, BATCH_PRODUCT) += gets * (double) ns;
+    if (advise->new_keys - advise->forgotten_keys <= OSC_CACHED_ADVISE_SEEN_MAX) {
+        SUM(advise->sums, KNOWN_NS) += (double) ns;
+        SUM(advise->sums, KNOWN_GETS) += gets;
+        SUM(advise->sums, KNOWN_SEEN) += gets - new_keys;
+        SUM(advise->sums, SPARED_NS) += (0 == new_keys) ? (double) ns : 0;
+        SUM(advise->sums, SPARED_GETS) += (0 == new_keys) ? gets : 0;
     }
+    /* not every so many, which may be what the program repeats itself after */
     advise->random ^= advise->random << 13;
     advise->random ^= advise->random >> 7;
     advise->random ^= advise->random << 17;
-    advise->timing = advise->batches < ALL_TIMED || 0 == (advise->random >> 32) % TIMED;
-    advise->batch_gets = 0;
-    advise->batch_new_keys = advise->new_keys;
+    advise->untimed =
+        (advise->batches < ALL_TIMED) ? 1 : 1 + (uint32_t) (advise->random >> 32) % (2 * TIMED - 1);
+    osc_cached_advise_pass(advise);
 }
 
 void osc_cached_advise_written(osc_cached_advise_t *advise, int target)

@@ -105,6 +105,7 @@ typedef struct {
     uint64_t gets, batches;
     uint64_t new_keys; /**< gets of keys that were not seen before */
     uint32_t batch_gets;
+    uint32_t untimed;        /**< batches until one is measured */
     bool timing;             /**< this batch is measured */
     uint64_t batch_new_keys; /**< new_keys when the batch began, */
     uint64_t forgotten_keys; /**< and when the program invalidated */
@@ -137,13 +138,12 @@ typedef struct {
 osc_cached_advise_t *osc_cached_advise_create(const osc_cached_alloc_t *alloc, uint64_t seed);
 void osc_cached_advise_destroy(osc_cached_advise_t *advise);
 
-/** The key of a get. */
+/** The key of a get: every bit of the address counts in the highest and in the lowest ones. */
 static inline uint64_t osc_cached_advise_hash(int target, uint64_t address)
 {
     uint64_t hash = (address + 1) * UINT64_C(0x9e3779b97f4a7c15)
                     + (uint64_t) (uint32_t) target * UINT64_C(0xc2b2ae3d27d4eb4f);
 
-    hash = (hash ^ (hash >> 29)) * UINT64_C(0xbf58476d1ce4e5b9);
     return hash ^ (hash >> 32);
 }
 
@@ -151,9 +151,8 @@ static inline uint64_t osc_cached_advise_hash(int target, uint64_t address)
 static inline bool osc_cached_advise_count(osc_cached_advise_t *advise, uint64_t hash, int target)
 {
     /* after a write to the target its keys are others */
-    uint64_t key = hash
-                   + advise->written[(uint32_t) target % OSC_CACHED_ADVISE_TARGETS]
-                         * UINT64_C(0x9e3779b97f4a7c15);
+    uint32_t written = advise->written[(uint32_t) target % OSC_CACHED_ADVISE_TARGETS];
+    uint64_t key = hash + ((uint64_t) written << 40);
     uint64_t bit = UINT64_C(1) << (key >> 58);
     uint64_t *word = &advise->seen[(key >> 40) % OSC_CACHED_ADVISE_WORDS];
 
@@ -162,6 +161,17 @@ static inline bool osc_cached_advise_count(osc_cached_advise_t *advise, uint64_t
     advise->new_keys += 0 == (*word & bit);
     *word |= bit;
     return 0 == (hash & advise->mask);
+}
+
+/** Gets are complete, of a batch that is not measured. */
+static inline void osc_cached_advise_pass(osc_cached_advise_t *advise)
+{
+    if (0 < advise->batch_gets) {
+        ++advise->batches;
+        advise->batch_gets = 0;
+        advise->batch_new_keys = advise->new_keys;
+        advise->timing = 0 == --advise->untimed;
+    }
 }
 
 /** The same get, of a key that is followed. */
@@ -174,11 +184,11 @@ uint64_t osc_cached_advise_checksum(const void *data, size_t bytes);
 /** A call of a get was measured. */
 void osc_cached_advise_issued(osc_cached_advise_t *advise, uint32_t bytes, uint64_t ns);
 /**
- * Gets are complete: a batch has ended, and the next one begins.
+ * Gets are complete: a batch that was measured has ended.
  *
- * @param ns  that the synchronisation took for them, when the batch was measured
+ * @param ns  that the synchronisation took for them
  */
-void osc_cached_advise_synchronised(osc_cached_advise_t *advise, uint64_t ns);
+void osc_cached_advise_measured(osc_cached_advise_t *advise, uint64_t ns);
 
 /** An own write to a target. */
 void osc_cached_advise_written(osc_cached_advise_t *advise, int target);

@@ -44,6 +44,16 @@ static void get(int target, uint64_t address, uint32_t bytes, uint64_t content)
     }
 }
 
+/* The end of a batch. */
+static void synchronise(uint64_t ns)
+{
+    if (advise->timing) {
+        osc_cached_advise_measured(advise, ns);
+    } else {
+        osc_cached_advise_pass(advise);
+    }
+}
+
 static osc_cached_prediction_t predict(osc_cached_advise_life_t life, double memory)
 {
     osc_cached_advise_read(advise, sums);
@@ -249,7 +259,7 @@ static void save_of(uint32_t batch, uint32_t places, uint64_t latency, uint64_t 
                 osc_cached_advise_issued(advise, 64, CALL);
             }
         }
-        osc_cached_advise_synchronised(advise, latency + gets * each);
+        synchronise(latency + gets * each);
         before += gets * CALL + latency + gets * each;
         after += misses * CALL + ((0 < misses) ? latency + misses * each : 0);
     }
@@ -287,13 +297,13 @@ static void test_no_reuse(void **state)
         if (advise->timing) {
             osc_cached_advise_issued(advise, 64, 1000);
         }
-        osc_cached_advise_synchronised(advise, 10000);
+        synchronise(10000);
     }
     near_to(predict(OSC_CACHED_ADVISE_ALWAYS, PLENTY).hit_rate, 0, 0.02);
     near_to(osc_cached_advise_repeated(sums), 0, 0.02);
     assert_true(predict(OSC_CACHED_ADVISE_ALWAYS, PLENTY).saving_ns
                 < 0.02 * predict(OSC_CACHED_ADVISE_ALWAYS, PLENTY).total_ns);
-    osc_cached_advise_synchronised(advise, 10000); /* without gets it is none */
+    synchronise(10000); /* without gets it is none */
     osc_cached_advise_read(advise, sums);
     assert_int_equal((int) sums[OSC_CACHED_ADVISE_BATCHES], 100000);
 }
