@@ -43,11 +43,10 @@
 #define MODEX_SCOPE PMIX_GLOBAL
 #endif
 
-bool mca_pml_llamatch_watching;
-
 static opal_mutex_t lock = OPAL_MUTEX_STATIC_INIT;
 static llamatch_lists_t lists;
 static llamatch_advice_t *advice; /* of this process; NULL: nobody asked for it, or it was given */
+static bool selected;
 static uint64_t begin_ns, begin_cpu_ns;
 
 /* A watch, and whose it is. */
@@ -74,34 +73,40 @@ static uint64_t now_ns(void)
 
 /* --- samples -------------------------------------------------------------------------------- */
 
-void mca_pml_llamatch_watch_message(mca_pml_llamatch_queues_t *queues, llamatch_peer_t *peer,
-                                    int tag)
+void *mca_pml_llamatch_sample_posted(mca_pml_llamatch_queues_t *queues, llamatch_peer_t *peer,
+                                     int tag)
 {
-    llamatch_watch_message(queues->watch, &queues->engine, peer, tag);
+    llamatch_watch_message(queues->engine.watch, &queues->engine, peer, tag);
+    return mca_pml_llamatch_take_posted(queues, peer, tag);
 }
 
-void mca_pml_llamatch_watch_receive(mca_pml_llamatch_queues_t *queues, llamatch_peer_t *peer,
-                                    int tag)
+llamatch_message_t mca_pml_llamatch_watch_unexpected(mca_pml_llamatch_queues_t *queues,
+                                                     llamatch_peer_t *peer,
+                                                     const mca_pml_base_request_t *request)
 {
     const mca_pml_llamatch_comm_t *comm =
         (const mca_pml_llamatch_comm_t *) ((const char *) queues
                                            - offsetof(mca_pml_llamatch_comm_t, queues));
+    llamatch_watch_t *watch = queues->engine.watch;
 
-    llamatch_watch_receive(queues->watch, &queues->engine, peer, tag, comm->num_procs);
+    if (0 == --watch->left) {
+        llamatch_watch_receive(watch, &queues->engine, peer, request->req_tag, comm->num_procs);
+    }
+    return mca_pml_llamatch_take_unexpected(queues, peer, request);
 }
 
 /* --- communicators -------------------------------------------------------------------------- */
 
 void mca_pml_llamatch_advise_add_comm(ompi_communicator_t *comm)
 {
-    watched_t *watched = mca_pml_llamatch_watching ? malloc(sizeof(*watched)) : NULL;
+    watched_t *watched = (NULL != advice) ? malloc(sizeof(*watched)) : NULL;
 
     if (NULL == watched) {
         return;
     }
     llamatch_watch_init(&watched->watch, &lists);
     watched->comm = comm;
-    comm->c_pml_comm->queues->watch = &watched->watch;
+    comm->c_pml_comm->queues->engine.watch = &watched->watch;
     opal_mutex_lock(&lock);
     watched->next = all_watched;
     all_watched = watched;
@@ -120,16 +125,15 @@ void mca_pml_llamatch_advise_del_comm(ompi_communicator_t *comm)
 {
     watched_t **place = &all_watched, *watched;
 
-    if (NULL == comm->c_pml_comm->queues->watch) {
-        return;
-    }
     opal_mutex_lock(&lock);
-    while (comm != (*place)->comm) {
+    while (NULL != *place && comm != (*place)->comm) {
         place = &(*place)->next;
     }
     watched = *place;
-    *place = watched->next;
-    note(watched);
+    if (NULL != watched) {
+        *place = watched->next;
+        note(watched);
+    }
     opal_mutex_unlock(&lock);
     free(watched);
 }
@@ -201,8 +205,8 @@ static void conclude(void)
     uint64_t cpu_ns = read_clock(CLOCK_PROCESS_CPUTIME_ID) - begin_cpu_ns;
     llamatch_heater_stats_t stats;
 
-    mca_pml_llamatch_watching = false;
     for (const watched_t *watched = all_watched; NULL != watched; watched = watched->next) {
+        watched->comm->c_pml_comm->queues->engine.watch = NULL;
         note(watched);
     }
     /* not the time that others had the processors for */
@@ -251,7 +255,7 @@ void mca_pml_llamatch_advise_publish(void)
 void mca_pml_llamatch_advise_start(void)
 {
     if (NULL != advice) {
-        mca_pml_llamatch_watching = true;
+        selected = true;
         begin_ns = now_ns();
         begin_cpu_ns = read_clock(CLOCK_PROCESS_CPUTIME_ID);
         (void) ompi_hook_base_register_callbacks(&hook);
@@ -260,15 +264,14 @@ void mca_pml_llamatch_advise_start(void)
 
 void mca_pml_llamatch_advise_stop(void)
 {
-    mca_pml_llamatch_watching = false;
-    if (0 != begin_ns) {
+    if (selected) {
         (void) ompi_hook_base_deregister_callbacks(&hook);
     }
-    if (0 != begin_ns && NULL != advice && 0 == opal_proc_local_get()->proc_name.vpid) {
+    if (selected && NULL != advice && 0 == opal_proc_local_get()->proc_name.vpid) {
         conclude();
         print();
     }
     free(advice);
     advice = NULL;
-    begin_ns = 0;
+    selected = false;
 }

@@ -37,9 +37,8 @@ _Static_assert(LLAMATCH_ANY_SOURCE == OMPI_ANY_SOURCE, "the core's ANY_SOURCE mu
 /** Part of ob1's state of a communicator; llamatch_peer_t is part of ob1's state of a peer. */
 typedef struct mca_pml_llamatch_queues {
     llamatch_engine_t engine;
-    bool fixed;              /**< the engine's kind; from add_comm on */
-    bool pauses_heater;      /**< by the info key */
-    llamatch_watch_t *watch; /**< NULL: no advice is asked for, or there is no memory */
+    bool fixed;         /**< the engine's kind; from add_comm on */
+    bool pauses_heater; /**< by the info key */
 } mca_pml_llamatch_queues_t;
 
 /** Peers that a communicator itself has pointers to: with these it is an odd number of lines. */
@@ -50,24 +49,17 @@ static inline void mca_pml_llamatch_queues_init(mca_pml_llamatch_queues_t *queue
 {
     queues->fixed = false;
     queues->pauses_heater = false;
-    queues->watch = NULL;
     llamatch_engine_init(&queues->engine, &mca_pml_llamatch_setups[mca_pml_llamatch_tuning.engine]);
 }
 
-/** Is some communicator watched? Not in its own state, of which a message reads one line only. */
-extern bool mca_pml_llamatch_watching;
-
-/** Sample a search that comes next, when it is time (pml_llamatch_advise.c). */
-void mca_pml_llamatch_watch_message(mca_pml_llamatch_queues_t *queues, llamatch_peer_t *peer,
-                                    int tag);
-void mca_pml_llamatch_watch_receive(mca_pml_llamatch_queues_t *queues, llamatch_peer_t *peer,
-                                    int tag);
-
-static inline bool mca_pml_llamatch_is_sample(const mca_pml_llamatch_queues_t *queues)
-{
-    return OPAL_UNLIKELY(mca_pml_llamatch_watching) && NULL != queues->watch
-           && 0 == --queues->watch->left;
-}
+/** mca_pml_llamatch_match_posted for a search that is a sample, and _unexpected where some are,
+ * when advice is asked for (pml_llamatch_advise.c). What is counted here, and what there, costs
+ * least when nobody asks. */
+void *mca_pml_llamatch_sample_posted(mca_pml_llamatch_queues_t *queues, llamatch_peer_t *peer,
+                                     int tag);
+llamatch_message_t mca_pml_llamatch_watch_unexpected(mca_pml_llamatch_queues_t *queues,
+                                                     llamatch_peer_t *peer,
+                                                     const mca_pml_base_request_t *request);
 
 /**
  * @param payload  a receive request; ob1's begins with the base request
@@ -91,15 +83,11 @@ static inline void mca_pml_llamatch_append_posted(mca_pml_llamatch_queues_t *que
 }
 
 /** Find and remove the first receive that a message matches. */
-static inline void *mca_pml_llamatch_match_posted(mca_pml_llamatch_queues_t *queues,
-                                                  llamatch_peer_t *peer, int tag)
+static inline void *mca_pml_llamatch_take_posted(mca_pml_llamatch_queues_t *queues,
+                                                 llamatch_peer_t *peer, int tag)
 {
-    void *payload;
+    void *payload = llamatch_engine_match(&queues->engine, peer, tag);
 
-    if (mca_pml_llamatch_is_sample(queues)) {
-        mca_pml_llamatch_watch_message(queues, peer, tag);
-    }
-    payload = llamatch_engine_match(&queues->engine, peer, tag);
     if (NULL != payload) {
         ((mca_pml_base_request_t *) payload)->req_sequence = 0; /* a late cancel finds nothing */
 #if OMPI_WANT_PERUSE
@@ -108,6 +96,15 @@ static inline void *mca_pml_llamatch_match_posted(mca_pml_llamatch_queues_t *que
 #endif
     }
     return payload;
+}
+
+static inline void *mca_pml_llamatch_match_posted(mca_pml_llamatch_queues_t *queues,
+                                                  llamatch_peer_t *peer, int tag)
+{
+    if (OPAL_UNLIKELY(NULL != queues->engine.watch) && 0 == --queues->engine.watch->left) {
+        return mca_pml_llamatch_sample_posted(queues, peer, tag);
+    }
+    return mca_pml_llamatch_take_posted(queues, peer, tag);
 }
 
 /**
@@ -143,12 +140,9 @@ static inline void mca_pml_llamatch_append_unexpected(mca_pml_llamatch_queues_t 
  * @param peer  NULL for any source
  */
 __opal_attribute_always_inline__ static inline llamatch_message_t
-mca_pml_llamatch_match_unexpected(mca_pml_llamatch_queues_t *queues, llamatch_peer_t *peer,
-                                  const mca_pml_base_request_t *request)
+mca_pml_llamatch_take_unexpected(mca_pml_llamatch_queues_t *queues, llamatch_peer_t *peer,
+                                 const mca_pml_base_request_t *request)
 {
-    if (mca_pml_llamatch_is_sample(queues)) {
-        mca_pml_llamatch_watch_receive(queues, peer, request->req_tag);
-    }
     if (!llamatch_engine_has_messages(&queues->engine, peer)) {
         return (llamatch_message_t){NULL, peer};
     }
@@ -157,6 +151,16 @@ mca_pml_llamatch_match_unexpected(mca_pml_llamatch_queues_t *queues, llamatch_pe
         return llamatch_engine_probe(&queues->engine, peer, request->req_tag);
     }
     return llamatch_engine_receive(&queues->engine, peer, request->req_tag);
+}
+
+__opal_attribute_always_inline__ static inline llamatch_message_t
+mca_pml_llamatch_match_unexpected(mca_pml_llamatch_queues_t *queues, llamatch_peer_t *peer,
+                                  const mca_pml_base_request_t *request)
+{
+    if (OPAL_UNLIKELY(NULL != queues->engine.watch)) {
+        return mca_pml_llamatch_watch_unexpected(queues, peer, request);
+    }
+    return mca_pml_llamatch_take_unexpected(queues, peer, request);
 }
 
 static inline bool mca_pml_llamatch_dump_entry(void *context, int32_t tag, void *item)

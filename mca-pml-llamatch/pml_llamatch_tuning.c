@@ -19,6 +19,7 @@
 
 #include "mpi.h"
 #include "opal/mca/base/mca_base_var.h"
+#include "opal/mca/base/mca_base_vari.h"
 #include "opal/util/argv.h"
 #include "opal/util/output.h"
 #include "opal/util/show_help.h"
@@ -74,16 +75,17 @@ static struct parameter {
     int64_t least, most;                    /* of all others */
     const char *standard;
     int64_t *value;
-    const char *text; /* what Open MPI has for it */
+    const char *text; /* of a WORD: what Open MPI has for it */
+    int index;        /* by which Open MPI knows it */
 } parameters[] = {
 #define ENGINES mca_pml_llamatch_engines
 #define HEATERS heaters
 #define ADVICES advices
 #define PATHS paths
 #define TRUTHS truths
-#define LLAMATCH_WORD(name, words, standard, level, help)               \
-    {#name, help,     OPAL_INFO_LVL_##level,         WORD,    words, 0, \
-     0,     standard, &mca_pml_llamatch_tuning.name, standard},
+#define LLAMATCH_WORD(name, words, standard, level, help)                \
+    {#name, help,     OPAL_INFO_LVL_##level,         WORD,     words, 0, \
+     0,     standard, &mca_pml_llamatch_tuning.name, standard, -1},
 #define LLAMATCH_NUMBER(name, unit, standard, least, most, level, help) \
     {#name,                                                             \
      help,                                                              \
@@ -94,7 +96,8 @@ static struct parameter {
      (int64_t) (most),                                                  \
      standard,                                                          \
      &mca_pml_llamatch_tuning.name,                                     \
-     standard},
+     standard,                                                          \
+     -1},
 #include "pml_llamatch_params.def"
 };
 
@@ -179,9 +182,33 @@ static bool read_text(const struct parameter *parameter, const char *text)
     return false;
 }
 
+/* What the user wrote for a parameter, or the default. A number is one to Open MPI and to MPI_T,
+ * too, but Open MPI takes "12x" for 12 and "x" for 0. */
+static const char *text_of(const struct parameter *parameter)
+{
+    const mca_base_var_t *var;
+    const char *text = NULL;
+    char *variable = NULL;
+
+    if (WORD == parameter->kind) {
+        return parameter->text;
+    }
+    if (OPAL_SUCCESS != mca_base_var_get(parameter->index, &var)) {
+        return parameter->standard;
+    }
+    if (NULL != var->mbv_file_value) {
+        text = ((const mca_base_var_file_value_t *) var->mbv_file_value)->mbvfv_value;
+    } else if (OPAL_SUCCESS == mca_base_var_env_name(var->mbv_full_name, &variable)) {
+        text = getenv(variable);
+        free(variable);
+    }
+    return (NULL == text) ? parameter->standard : text;
+}
+
 /* What a user needs to know of a value that is not used. */
 static int describe(const struct parameter *parameter, char *text, size_t size)
 {
+    const char *wrong = text_of(parameter);
     char allowed[128];
 
     if (WORD == parameter->kind) {
@@ -196,8 +223,7 @@ static int describe(const struct parameter *parameter, char *text, size_t size)
     return snprintf(text, size,
                     "\n\n  Parameter:    pml_llamatch_%s\n  Value:        %s\n"
                     "  Allowed:      %s\n  Used instead: %s",
-                    parameter->name, (NULL == parameter->text) ? "" : parameter->text, allowed,
-                    parameter->standard);
+                    parameter->name, (NULL == wrong) ? "" : wrong, allowed, parameter->standard);
 }
 
 /* One help text for all bad values: Open MPI shows a text once, whatever is in it. */
@@ -207,7 +233,7 @@ static void read_parameters(void)
     size_t used = 0;
 
     for (size_t i = 0; i < NUM_PARAMETERS; ++i) {
-        if (!read_text(&parameters[i], parameters[i].text)) {
+        if (!read_text(&parameters[i], text_of(&parameters[i]))) {
             (void) read_text(&parameters[i], parameters[i].standard);
             if (used < sizeof(bad)) {
                 used += (size_t) describe(&parameters[i], bad + used, sizeof(bad) - used);
@@ -233,9 +259,14 @@ static void register_parameters(void)
 
         parameter->text = parameter->standard;
         (void) read_text(parameter, parameter->standard);
-        (void) mca_base_component_var_register(
-            component, parameter->name, parameter->help, MCA_BASE_VAR_TYPE_STRING, NULL, 0, 0,
-            parameter->level, MCA_BASE_VAR_SCOPE_READONLY, &parameter->text);
+        parameter->index = mca_base_component_var_register(
+            component, parameter->name, parameter->help,
+            (WORD == parameter->kind) ? MCA_BASE_VAR_TYPE_STRING : MCA_BASE_VAR_TYPE_INT64_T, NULL,
+            0, 0, parameter->level, MCA_BASE_VAR_SCOPE_READONLY,
+            (WORD == parameter->kind) ? (void *) &parameter->text : (void *) parameter->value);
+        if (!read_text(parameter, text_of(parameter))) {
+            (void) read_text(parameter, parameter->standard); /* said when it is used */
+        }
     }
 }
 
@@ -375,8 +406,8 @@ void mca_pml_llamatch_release(opal_object_t *object)
 
 void mca_pml_llamatch_tuning_add_comm(struct ompi_communicator_t *comm)
 {
-    mca_pml_llamatch_advise_add_comm(comm);
     mca_pml_llamatch_info_subscribe(comm); /* may exchange the engine, so before anybody sees it */
+    mca_pml_llamatch_advise_add_comm(comm);
 }
 
 void mca_pml_llamatch_tuning_del_comm(struct ompi_communicator_t *comm)

@@ -230,7 +230,7 @@ static uint64_t begin_sample(llamatch_watch_t *watch, const llamatch_engine_t *e
     }
     if (LLAMATCH_SAMPLED_FIRST < ++watch->seen.samples) {
         watch->random = watch->random * 1664525 + 1013904223;
-        watch->interval = 64 + (watch->random >> 25);
+        watch->interval = 128 + (watch->random >> 24);
     }
     watch->left = watch->interval;
     return stands_for;

@@ -44,7 +44,7 @@ bool llamatch_lists_measure(llamatch_lists_t *lists, llamatch_clock_fn_t clock);
 double llamatch_lists_ns(const llamatch_lists_t *lists, bool messages, uint64_t elements);
 
 /** Searches that are all sampled at first, so that little is known of short programs, too; then one
- * of 64 to 191 at random, 127.5 on average. */
+ * of 128 to 383 at random, 255.5 on average. */
 #define LLAMATCH_SAMPLED_FIRST 64
 
 /** What samples tell of all searches of queues that were not empty. */

@@ -172,9 +172,10 @@ typedef struct llamatch_engine {
     uint32_t most_posted;
     uint64_t next_post;
     uint64_t next_arrival;
-    llamatch_lane_t wild;   /**< receives for any source */
-    llamatch_peer_t *ring;  /**< the peer to be served next */
-    llamatch_peer_t *peers; /**< all that ever had an entry */
+    struct llamatch_watch *watch; /**< the caller's: NULL, or advice is asked for */
+    llamatch_lane_t wild;         /**< receives for any source */
+    llamatch_peer_t *ring;        /**< the peer to be served next */
+    llamatch_peer_t *peers;       /**< all that ever had an entry */
     const llamatch_setup_t *setup;
     llamatch_counts_t posted;
     llamatch_counts_t unexpected;

@@ -154,7 +154,7 @@ static void test_form(void **state)
     end(&f);
 }
 
-/* All of the first searches, then one of 64 to 191; the searches that they stand for are all. */
+/* All of the first searches, then one of 128 to 383; the searches that they stand for are all. */
 static void test_intervals(void **state)
 {
     uint64_t searches = 0, samples = 0;
@@ -167,14 +167,14 @@ static void test_intervals(void **state)
             is_first = true;
             llamatch_watch_message(&watch, &f.engine, &f.peers[0], 1);
             ++samples;
-            assert_in_range(watch.interval, (samples <= LLAMATCH_SAMPLED_FIRST) ? 1 : 64,
-                            (samples <= LLAMATCH_SAMPLED_FIRST) ? 1 : 191);
+            assert_in_range(watch.interval, (samples <= LLAMATCH_SAMPLED_FIRST) ? 1 : 128,
+                            (samples <= LLAMATCH_SAMPLED_FIRST) ? 1 : 383);
         }
         ++searches;
     }
     assert_int_equal(samples, watch.seen.samples);
-    assert_in_range(watch.seen.searches, searches - 191, searches);
-    assert_in_range(samples, 100000 / 135, 100000 / 120 + 64);
+    assert_in_range(watch.seen.searches, searches - 383, searches);
+    assert_in_range(samples, 100000 / 270, 100000 / 240 + 64);
     end(&f);
 }
 
