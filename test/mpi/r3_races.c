@@ -1,0 +1,77 @@
+/* R3, R7: what was asked for before a write is not kept after it. A process asks for a block,
+ * writes to it before the answer is there, and reads it until that is a hit: another one's write is
+ * seen all the same. And who polls while another process writes sees the last value.
+ *
+ * test: for=osc-cached needs=cache cache="mode=coherent stores=sync" ranks=3 transport=shm,tcp limit=60
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "coherent.h"
+
+#include <unistd.h>
+
+enum { BLOCK = 512 /* words */, BLOCKS = 12, READS = 24, LAST = 40 };
+
+static void put(MPI_Win win, MPI_Aint disp, long value)
+{
+    OK(MPI_Put(&value, 1, MPI_LONG, 0, disp, 1, MPI_LONG, win));
+    OK(MPI_Win_flush(0, win));
+}
+
+int main(int argc, char **argv)
+{
+    struct counters c;
+    MPI_Win win;
+    long *base, got;
+
+    test_init(&argc, &argv);
+    OK(MPI_Alloc_mem(BLOCKS * BLOCK * sizeof(long), MPI_INFO_NULL, &base));
+    memset(base, 0, BLOCKS * BLOCK * sizeof(long));
+    win = test_win_make(base, BLOCKS * BLOCK * sizeof(long), sizeof(long), &base);
+    counters_open(&c, &win);
+    test_barrier();
+    OK(MPI_Win_lock_all(0, win));
+    for (int i = 1; i < BLOCKS; ++i) {
+        MPI_Aint disp = (MPI_Aint) i * BLOCK + 17;
+
+        if (1 == test_rank) {
+            (void) coherent_get(win, 0, disp);
+            (void) coherent_get(win, 0, disp); /* which asks for it */
+            put(win, disp, i);
+            for (int k = 0; k < READS; ++k) {
+                got = coherent_get(win, 0, disp);
+                CHECK(i == got, "block %d: %ld after its own write", i, got);
+            }
+            coherent_tell(2);
+            coherent_hear(2);
+            got = coherent_get(win, 0, disp);
+            CHECK(-i == got, "block %d: %ld after another one's write", i, got);
+        } else if (2 == test_rank) {
+            coherent_hear(1);
+            put(win, disp, -i);
+            coherent_tell(1);
+        }
+    }
+    test_barrier();
+    if (2 == test_rank) {
+        for (long i = 1; i <= LAST; ++i) {
+            usleep((useconds_t) (i * 7919 % 20000)); /* so that there are copies, of some age */
+            put(win, 3, i);
+        }
+    } else if (1 == test_rank) {
+        double since = MPI_Wtime();
+
+        do {
+            got = coherent_get(win, 0, 3);
+        } while (LAST != got && MPI_Wtime() - since < 30);
+        CHECK(LAST == got, "the last value is never seen: %ld", got);
+    }
+    test_barrier();
+    OK(MPI_Win_unlock_all(win));
+    CHECK(0 < coherent_sum(&c, "coherence_fills"), "nobody asked for anything");
+    counters_close(&c);
+    OK(MPI_Win_free(&win));
+    OK(MPI_Free_mem(base));
+    return test_done();
+}
