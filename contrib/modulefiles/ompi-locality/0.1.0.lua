@@ -15,4 +15,5 @@ end
 setenv("OMPI_MCA_mca_base_component_path", prefix .. "/lib/openmpi:SYSTEM_DEFAULT:USER_DEFAULT")
 -- PMIx would read the line above as well.
 setenv("PMIX_MCA_mca_base_component_path", "")
+prepend_path("PATH", prefix .. "/bin")
 prepend_path("MANPATH", prefix .. "/share/man:")
