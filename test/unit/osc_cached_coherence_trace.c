@@ -334,6 +334,7 @@ static void evict(uint32_t n, uint32_t b)
         }
     }
     if (osc_cached_copies_evict(&process[n].copies, nodes, b, &post)) {
+        process[n].piece[b].there = false;
         printf("STEP(EVICTS_LOUDLY(%u, %u))\n", n, b);
         taken();
     }
