@@ -1,0 +1,84 @@
+/* osc_cached_advise with several threads that use one window: what they get is right, all gets are
+ * counted, and bytes are compared by the thread that asked for them.
+ *
+ * test: for=osc-cached needs=cache cache="mode=always" transport=shm threads=2 cflags="-pthread"
+ *
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _GNU_SOURCE
+#include "test.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+enum { THREADS = 2, PLACES = 16, ROUNDS = 50, BYTES = 256 };
+
+static MPI_Win win;
+static int wrong[THREADS];
+
+/* The buffer is another value as soon as the get is complete. */
+static void *read_all(void *number)
+{
+    int me = *(int *) number, target = 1 - test_rank;
+    char buffer[BYTES];
+
+    for (int round = 0; round < ROUNDS; ++round) {
+        for (int i = 0; i < PLACES; ++i) {
+            OK(MPI_Get(buffer, BYTES, MPI_BYTE, target, (MPI_Aint) i * BYTES, BYTES, MPI_BYTE,
+                       win));
+            OK(MPI_Win_flush(target, win));
+            wrong[me] += i != buffer[0] || i != buffer[BYTES - 1];
+            memset(buffer, -1 - me, BYTES);
+        }
+    }
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    static char text[1 << 16];
+    FILE *told = tmpfile();
+    pthread_t threads[THREADS];
+    int numbers[THREADS];
+    char *base;
+
+    if (NULL == told) {
+        return 1;
+    }
+    setenv("OMPI_MCA_osc_cached_advise", "json", 1);
+    test_init_thread(&argc, &argv, MPI_THREAD_MULTIPLE);
+    test_needs_threads_of_windows();
+    win = test_win_make(NULL, PLACES * BYTES, 1, &base);
+    for (int i = 0; i < PLACES; ++i) {
+        memset(base + i * BYTES, i, BYTES);
+    }
+    test_barrier();
+    OK(MPI_Win_lock_all(0, win));
+    for (int i = 0; i < THREADS; ++i) {
+        numbers[i] = i;
+        CHECK(0 == pthread_create(&threads[i], NULL, read_all, &numbers[i]), "no thread %d", i);
+    }
+    for (int i = 0; i < THREADS; ++i) {
+        (void) pthread_join(threads[i], NULL);
+        CHECK(0 == wrong[i], "thread %d got %d wrong bytes", i, wrong[i]);
+    }
+    OK(MPI_Win_unlock_all(win));
+    OK(MPI_Win_free(&win));
+    fflush(stderr);
+    if (0 > dup2(fileno(told), STDERR_FILENO)) {
+        return 1;
+    }
+    MPI_Finalize();
+    fflush(stderr);
+    rewind(told);
+    text[fread(text, 1, sizeof(text) - 1, told)] = '\0';
+    if (0 == test_rank
+        && (NULL == strstr(text, "\"gets\": 3200, \"repeated_rate\": 0.9900, ")
+            || NULL == strstr(text, "\"differed\": 0, ")
+            || NULL != strstr(text, "\"checked\": 0"))) {
+        printf("not what was asked for in:\n%s\n", text);
+        return 1;
+    }
+    return 0 < test_failures;
+}
