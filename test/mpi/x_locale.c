@@ -23,7 +23,9 @@ double strtod(const char *text, char **end)
     for (; '0' <= *text && *text <= '9'; ++text) {
         value = 10 * value + (*text - '0');
     }
-    *end = (char *) text;
+    if (NULL != end) { /* Open MPI wants only the value */
+        *end = (char *) text;
+    }
     return value;
 }
 
