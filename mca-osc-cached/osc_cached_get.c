@@ -243,9 +243,9 @@ static osc_cached_access_t look_up_block(ompi_osc_cached_window_t *window,
 }
 
 /* A hit of the cache that the processes of the node share, or of a block that it has. */
-static bool is_in_node(ompi_osc_cached_window_t *window, osc_cached_key_t key,
-                       const osc_cached_block_t *block, const osc_cached_buffer_t *buffer,
-                       size_t bytes)
+static inline bool is_in_node(ompi_osc_cached_window_t *window, osc_cached_key_t key,
+                              const osc_cached_block_t *block, const osc_cached_buffer_t *buffer,
+                              size_t bytes)
 {
     bool there = ompi_osc_cached_node_get(window, key, 0, buffer, bytes);
 
@@ -1033,7 +1033,10 @@ __opal_attribute_noinline__ static bool is_node_hit(ompi_osc_cached_window_t *wi
     }
     key.address =
         (uint64_t) a->target_disp * unit_of(window, a->target) + (uint64_t) target->true_lb;
-    block = block_of(window, peer, key, bytes);
+    block.bytes = 0;
+    if (OPAL_UNLIKELY(0 != window->cache.config.block)) {
+        block = block_of(window, peer, key, bytes);
+    }
     if (!is_in_node(window, key, &block, &buffer, bytes)) {
         return false;
     }

@@ -67,6 +67,7 @@ enum {
     OSC_CACHED_SHARED_WAYS = 8,      /**< lines of a bucket; their tags are half a line */
     OSC_CACHED_SHARED_TRIES = 8,     /**< of a hit whose line changes meanwhile */
     OSC_CACHED_SHARED_PATIENCE = 64, /**< lines that stay for an insertion because they were hit */
+    OSC_CACHED_SHARED_MEMO = 256,    /**< keys whose lines a process remembers */
 };
 
 typedef struct {
@@ -127,7 +128,8 @@ typedef struct {
     osc_cached_shared_config_t config;
     osc_cached_shared_grow_fn_t grow;
     void *context;
-    uint32_t rest; /**< insertions until grow is asked again */
+    uint32_t rest;                         /**< insertions until grow is asked again */
+    uint32_t memo[OSC_CACHED_SHARED_MEMO]; /**< lines of keys that were hit lately */
 } osc_cached_shared_t;
 
 /** Bytes of the segment. The first osc_cached_shared_first(config) of them must have memory; grow
@@ -203,8 +205,9 @@ static inline uint64_t osc_cached_shared_name(osc_cached_key_t key)
 static inline uint64_t osc_cached_shared_check(uint64_t address, uint64_t name, uint64_t stamp,
                                                uint64_t place)
 {
-    return osc_cached_key_mix(address + name * UINT64_C(0x9e3779b97f4a7c15)
-                              + (stamp ^ place * UINT64_C(0xbf58476d1ce4e5b9)));
+    /* factors are odd: any change of one of them changes it */
+    return address + name * UINT64_C(0x9e3779b97f4a7c15) + stamp * UINT64_C(0x94d049bb133111eb)
+           + place * UINT64_C(0xbf58476d1ce4e5b9);
 }
 
 static inline uint64_t osc_cached_shared_units(uint64_t bytes)
@@ -238,8 +241,83 @@ static inline void osc_cached_shared_fence(void)
     atomic_thread_fence(memory_order_acq_rel);
 }
 
+/** What a look at a line has found. */
+typedef enum {
+    OSC_CACHED_SHARED_HIT,   /**< the bytes are in the buffer */
+    OSC_CACHED_SHARED_MISS,  /**< it has the key, and no bytes to serve, or it changes */
+    OSC_CACHED_SHARED_OTHER, /**< it has another key, or none */
+} osc_cached_shared_found_t;
+
+/** Copy bytes of a line to a buffer, if it has the key, and they are valid. */
+static inline osc_cached_shared_found_t
+osc_cached_shared_read(osc_cached_shared_t *shared, uint64_t slot, osc_cached_key_t key,
+                       uint64_t name, uint32_t skip, const osc_cached_buffer_t *buffer,
+                       size_t bytes, osc_cached_copy_fn_t copy)
+{
+    osc_cached_shared_line_t *line = &shared->lines[slot];
+
+    for (int tries = 0; tries < OSC_CACHED_SHARED_TRIES; ++tries) {
+        uint64_t sequence = atomic_load_explicit(&line->sequence, memory_order_acquire);
+        uint64_t address = atomic_load_explicit(&line->address, memory_order_relaxed);
+        uint64_t own = atomic_load_explicit(&line->name, memory_order_relaxed);
+        uint64_t stamp = atomic_load_explicit(&line->stamp, memory_order_relaxed);
+        uint64_t place = atomic_load_explicit(&line->place, memory_order_relaxed);
+        uint64_t check = atomic_load_explicit(&line->check, memory_order_relaxed);
+        uint64_t limit = atomic_load_explicit(&shared->header->limit, memory_order_relaxed);
+        uint64_t first = place >> 32, have = (uint32_t) place;
+        const char *from = shared->arena + first * OSC_CACHED_SHARED_UNIT + skip;
+
+        if (address != key.address || own != name || 0 == place) {
+            return OSC_CACHED_SHARED_OTHER;
+        }
+        if (0 != sequence % 2) {
+            return OSC_CACHED_SHARED_MISS;
+        }
+        if (check != osc_cached_shared_check(address, own, stamp, place)
+            || limit < first + osc_cached_shared_units(have)
+            || shared->config.max_memory / OSC_CACHED_SHARED_UNIT < limit) {
+            osc_cached_shared_fence();
+            if (sequence == atomic_load_explicit(&line->sequence, memory_order_relaxed)
+                && limit == atomic_load_explicit(&shared->header->limit, memory_order_relaxed)) {
+                osc_cached_shared_condemn(shared);
+                return OSC_CACHED_SHARED_MISS;
+            }
+            continue;
+        }
+        if (have < skip + bytes || stamp != osc_cached_shared_stamp(shared, key.target)) {
+            return OSC_CACHED_SHARED_MISS;
+        }
+        if (NULL == buffer->type) {
+            osc_cached_shared_copy(buffer->address, from, bytes);
+        } else {
+            copy(buffer, (void *) from, bytes, true);
+        }
+        osc_cached_shared_fence();
+        if (sequence == atomic_load_explicit(&line->sequence, memory_order_relaxed)) {
+            if (0 == atomic_load_explicit(&line->used, memory_order_relaxed)) {
+                atomic_store_explicit(&line->used, 1, memory_order_relaxed);
+            }
+            return OSC_CACHED_SHARED_HIT;
+        }
+    }
+    return OSC_CACHED_SHARED_MISS;
+}
+
+/** osc_cached_shared_hit when the line is not that of the last time. */
+bool osc_cached_shared_hit_slowly(osc_cached_shared_t *shared, osc_cached_key_t key, uint32_t skip,
+                                  const osc_cached_buffer_t *buffer, size_t bytes,
+                                  osc_cached_copy_fn_t copy);
+
+/** Where the line of a key is remembered. */
+static inline uint32_t *osc_cached_shared_memo(osc_cached_shared_t *shared, osc_cached_key_t key)
+{
+    uint64_t mixed = key.address ^ key.address >> 8 ^ (uint64_t) (uint32_t) key.target << 3;
+
+    return &shared->memo[mixed / 8 % OSC_CACHED_SHARED_MEMO];
+}
+
 /**
- * Copy bytes of a line to a buffer, if they are there.
+ * Copy bytes of a line to a buffer, if they are there. Not for two threads with the same view.
  *
  * @param skip  bytes from the begin of the line's
  * @param copy  for buffers with a type
@@ -249,67 +327,17 @@ static inline bool osc_cached_shared_hit(osc_cached_shared_t *shared, osc_cached
                                          uint32_t skip, const osc_cached_buffer_t *buffer,
                                          size_t bytes, osc_cached_copy_fn_t copy)
 {
-    const osc_cached_shared_header_t *header = shared->header;
-    uint64_t hash = osc_cached_key_hash(&shared->seed, key), name = osc_cached_shared_name(key);
-    uint64_t slots = atomic_load_explicit(&header->slots, memory_order_relaxed);
-    uint64_t limit = atomic_load_explicit(&header->limit, memory_order_relaxed);
-    uint64_t slot = (hash * OSC_CACHED_SHARED_WAYS) & (slots - 1);
-    uint32_t tag = osc_cached_shared_tag(hash);
+    osc_cached_shared_found_t found;
 
-    if (!osc_cached_shared_is_good(shared) || shared->config.max_slots <= slots - 1
-        || shared->config.max_memory / OSC_CACHED_SHARED_UNIT < limit) {
+    if (!osc_cached_shared_is_good(shared)) {
         return false;
     }
-    for (uint64_t end = slot + OSC_CACHED_SHARED_WAYS; slot < end; ++slot) {
-        osc_cached_shared_line_t *line = &shared->lines[slot];
-
-        if (tag != atomic_load_explicit(&shared->tags[slot], memory_order_relaxed)) {
-            continue;
-        }
-        for (int tries = 0; tries < OSC_CACHED_SHARED_TRIES; ++tries) {
-            uint64_t sequence = atomic_load_explicit(&line->sequence, memory_order_acquire);
-            uint64_t address = atomic_load_explicit(&line->address, memory_order_relaxed);
-            uint64_t own = atomic_load_explicit(&line->name, memory_order_relaxed);
-            uint64_t stamp = atomic_load_explicit(&line->stamp, memory_order_relaxed);
-            uint64_t place = atomic_load_explicit(&line->place, memory_order_relaxed);
-            uint64_t check = atomic_load_explicit(&line->check, memory_order_relaxed);
-            uint64_t first = place >> 32, have = (uint32_t) place;
-            const char *from = shared->arena + first * OSC_CACHED_SHARED_UNIT + skip;
-
-            if (0 != sequence % 2) {
-                return false;
-            }
-            if (address != key.address || own != name) {
-                break; /* another key with this tag, or it is one now */
-            }
-            if (check != osc_cached_shared_check(address, own, stamp, place)
-                || limit < first + osc_cached_shared_units(have)) {
-                osc_cached_shared_fence();
-                if (sequence == atomic_load_explicit(&line->sequence, memory_order_relaxed)
-                    && limit == atomic_load_explicit(&header->limit, memory_order_relaxed)) {
-                    osc_cached_shared_condemn(shared);
-                    return false;
-                }
-                continue;
-            }
-            if (have < skip + bytes || stamp != osc_cached_shared_stamp(shared, key.target)) {
-                return false;
-            }
-            if (NULL == buffer->type) {
-                osc_cached_shared_copy(buffer->address, from, bytes);
-            } else {
-                copy(buffer, (void *) from, bytes, true);
-            }
-            osc_cached_shared_fence();
-            if (sequence == atomic_load_explicit(&line->sequence, memory_order_relaxed)) {
-                if (0 == atomic_load_explicit(&line->used, memory_order_relaxed)) {
-                    atomic_store_explicit(&line->used, 1, memory_order_relaxed);
-                }
-                return true;
-            }
-        }
-    }
-    return false;
+    /* any line may be there: only its key is believed */
+    found = osc_cached_shared_read(shared, *osc_cached_shared_memo(shared, key), key,
+                                   osc_cached_shared_name(key), skip, buffer, bytes, copy);
+    return (OSC_CACHED_SHARED_OTHER == found)
+               ? osc_cached_shared_hit_slowly(shared, key, skip, buffer, bytes, copy)
+               : OSC_CACHED_SHARED_HIT == found;
 }
 
 /**
