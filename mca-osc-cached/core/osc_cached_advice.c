@@ -183,10 +183,10 @@ static void add_reason(osc_cached_text_t *text, const osc_cached_advice_told_t *
     osc_cached_text_time((uint64_t) told->get_ns, time);
     switch (told->verdict) {
     case OSC_CACHED_ADVICE_NEVER:
-        add(text, "windows of osc/sm, shared and dynamic ones are not cached");
+        add(text, "shared and dynamic windows, and those of osc/sm, are never cached");
         break;
     case OSC_CACHED_ADVICE_NO_GETS:
-        add(text, "nothing to gain: no gets from other processes");
+        add(text, "nothing to gain: it was not read by MPI_Get or MPI_Rget");
         break;
     case OSC_CACHED_ADVICE_DISTINCT:
         add(text, "nothing to gain: %.2g %% of %s gets repeat", 100 * told->repeated, gets);
@@ -195,13 +195,15 @@ static void add_reason(osc_cached_text_t *text, const osc_cached_advice_told_t *
         add(text, "nothing to gain: a get takes %s, about as long as a hit", time);
         break;
     case OSC_CACHED_ADVICE_WRITTEN:
-        add(text, "nothing to gain: %.3g %% of %s gets repeat, but after own writes to the target",
+        add(text,
+            "nothing to gain: %.3g %% of %s gets repeat, but the process writes to the target "
+            "between them",
             100 * told->repeated, gets);
         break;
     case OSC_CACHED_ADVICE_LARGE:
         add(text,
             "nothing to gain with the memory that a process may use: %.3g %% of %s gets repeat, "
-            "among %s (osc_cached_memory)",
+            "but their data needs %s (osc_cached_memory)",
             100 * told->repeated, gets, memory);
         break;
     case OSC_CACHED_ADVICE_CHANGES:

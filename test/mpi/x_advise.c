@@ -149,7 +149,7 @@ int main(int argc, char **argv)
         bad |= lacks("\"gets\": 512, \"repeated_rate\": 0.8750, ");
         bad |= lacks("\"checked\": 448, \"differed\": 0, ");   /* same */
         bad |= lacks("\"checked\": 224, \"differed\": 224, "); /* changes */
-        bad |= lacks("\"reason\": \"nothing to gain: no gets from other processes\"}");
+        bad |= lacks("\"reason\": \"nothing to gain: it was not read by MPI_Get or MPI_Rget\"}");
         return bad;
     }
     bad |= lacks("osc/cached: advice (nothing was cached in this run; ");
@@ -158,7 +158,7 @@ int main(int argc, char **argv)
     bad |= lacks("; no byte differed between repeated gets (");
     bad |= lacks("\n  own writes: nothing to gain: ");
     bad |= lacks("\n  changes: bytes differed in ");
-    bad |= lacks("\n  nobody: nothing to gain: no gets from other processes\n");
+    bad |= lacks("\n  nobody: nothing to gain: it was not read by MPI_Get or MPI_Rget\n");
     bad |=
         lacks("\n  Run with: --mca osc cached --mca osc_cached_rules \"name=same: mode=always; ");
     return bad;

@@ -110,8 +110,8 @@ static void test_verdicts(void **state)
         sums[OSC_CACHED_ADVISE_SERVED + life * OSC_CACHED_ADVISE_BUCKETS + 20] = 0;
     }
     says(&row,
-         "  written: nothing to gain: 83 % of 1.00 M gets repeat, but after own writes to the "
-         "target\n",
+         "  written: nothing to gain: 83 % of 1.00 M gets repeat, but the process writes to "
+         "the target between them\n",
          "  Run without osc/cached\n");
 
     row = a_row("large", 0.83);
@@ -123,14 +123,14 @@ static void test_verdicts(void **state)
     }
     says(&row,
          "  large: nothing to gain with the memory that a process may use: 83 % of 1.00 M gets "
-         "repeat, among 83.0 MiB (osc_cached_memory)\n",
+         "repeat, but their data needs 83.0 MiB (osc_cached_memory)\n",
          "  Run without osc/cached\n");
 
     row = a_row("idle", 0);
     memset(row.sums, 0, sizeof(row.sums));
-    says(&row, "  idle: nothing to gain: no gets from other processes\n", "");
+    says(&row, "  idle: nothing to gain: it was not read by MPI_Get or MPI_Rget\n", "");
     row.cacheable = false;
-    says(&row, "  idle: windows of osc/sm, shared and dynamic ones are not cached\n", "");
+    says(&row, "  idle: shared and dynamic windows, and those of osc/sm, are never cached\n", "");
 }
 
 /* Gets of the same node are as fast as hits, the others are not. */
