@@ -649,7 +649,7 @@ int llamatch_engine_arrive_slow(llamatch_engine_t *engine, llamatch_peer_t *peer
     llamatch_lane_t *lane = &peer->unexpected;
 
     if (LLAMATCH_ANY_TAG == tag) {
-        return LLAMATCH_ERR_ARGUMENT;
+        tag = INT32_MIN;
     }
     if (!has_room(lane, &engine->setup->unexpected_shape)) {
         return append_any(engine, peer, lane, tag, item, NULL);

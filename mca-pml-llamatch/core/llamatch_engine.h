@@ -249,8 +249,8 @@ static inline int llamatch_engine_cancel(llamatch_engine_t *engine, llamatch_pee
 /**
  * Append an unexpected message.
  *
- * @param tag  LLAMATCH_ANY_TAG is no message's tag and is refused
- * @return LLAMATCH_OK, or an error with the engine unchanged
+ * @param tag  LLAMATCH_ANY_TAG, of an erroneous program, becomes one that nobody receives
+ * @return LLAMATCH_OK, or LLAMATCH_ERR_NO_MEMORY with the engine unchanged
  */
 static inline int llamatch_engine_arrive(llamatch_engine_t *engine, llamatch_peer_t *peer,
                                          int32_t tag, void *item);
