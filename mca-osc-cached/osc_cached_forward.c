@@ -248,18 +248,24 @@ static void exchange(ompi_osc_cached_window_t *window, const ompi_osc_base_modul
     enum { SLOTS = sizeof(ompi_osc_base_module_t) / sizeof(slot_t) };
     char *table = (char *) window->win->w_osc_module;
     char *below = (NULL == window->advised) ? NULL : (char *) ompi_osc_cached_advise_below(window);
-    slot_t mine[SLOTS], theirs[SLOTS], above[SLOTS];
+    slot_t mine[SLOTS], theirs[SLOTS], above;
 
     /* a module is a plain array of function pointers; a new one would be missing above */
     _Static_assert(29 == SLOTS, "this Open MPI has other slots in its osc module");
 
     memcpy(mine, functions, sizeof(mine));
     memcpy(theirs, &window->inner, sizeof(theirs));
-    memcpy(above, &ompi_osc_cached_advise_functions, sizeof(above));
     for (int i = 0; i < SLOTS; ++i) {
         if (NULL != mine[i] && NULL != theirs[i]) {
-            memcpy(((NULL != below && NULL != above[i]) ? below : table) + i * sizeof(slot_t),
-                   ours ? &mine[i] : &theirs[i], sizeof(slot_t));
+            char *to = table;
+
+            if (NULL != below) {
+                memcpy(&above,
+                       (const char *) &ompi_osc_cached_advise_functions + i * sizeof(slot_t),
+                       sizeof(slot_t));
+                to = (NULL != above) ? below : table;
+            }
+            memcpy(to + i * sizeof(slot_t), ours ? &mine[i] : &theirs[i], sizeof(slot_t));
         }
     }
 }
