@@ -48,6 +48,7 @@ int main(int argc, char **argv)
     if (NULL == told || 0 > dup2(fileno(told), STDERR_FILENO)) {
         return 1;
     }
+    setenv("OMPI_MCA_osc_cached_helper_stats", "0", 1); /* asked for between nodes */
     setenv("OMPI_MCA_osc_cached_stats", kind, 1);
     test_init(&argc, &argv);
     for (int i = 0; i < WINDOWS; ++i) {
