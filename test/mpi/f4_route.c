@@ -42,7 +42,9 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
     typedef int (*create_t)(pthread_t *, const pthread_attr_t *, void *(*) (void *), void *);
     Dl_info info;
 
-    if (threadless && 0 != dladdr((void *) run, &info) && NULL != strstr(info.dli_fname, "cached")
+    /* osc/cached may be part of libmpi */
+    if (threadless && 0 != dladdr((void *) run, &info)
+        && (NULL != strstr(info.dli_fname, "cached") || NULL != strstr(info.dli_fname, "libmpi."))
         && 0 == --threadless) {
         ++refused;
         return EAGAIN;

@@ -75,7 +75,7 @@ int main(int argc, char **argv)
     MPI_Finalize();
     fflush(stderr);
 
-    snprintf(text, sizeof(text), "pml/llamatch: process %d ", test_rank);
+    snprintf(text, sizeof(text), "pml/llamatch: process %d\n", test_rank);
     bad |= wrong(text, 1);
     bad |= wrong("seen, rank 0 of 2, engine auto", 0 == test_rank);
     /* matches, most, searches, depth, deepest, hashes: 8 + 7 + ... + 1 in 8 */
