@@ -64,7 +64,7 @@ step()
         [ "$rc" -eq 0 ] || [ "${BASH_REMATCH[2]}" -gt 0 ] || count 0 1 0
         judge_skips "$name" "$log" "${BASH_REMATCH[4]:-0}"
     else
-        printf 'FAIL %s: ended with exit code %s and without a count (log: %s)\n' "$name" "$rc" "$log"
+        printf 'FAIL %s: ended with exit code %s and without a count (log: %s)\n' "$name" "$rc" "$log" | tee -a "$log"
         count 0 1 0
     fi
     end
@@ -121,11 +121,11 @@ judge_skips()
     while IFS= read -r text; do
         seen=$((seen + 1))
         ! allowed_skip "$name" "$text" || continue
-        printf 'FAIL %s: not in the list of skips (%s): SKIP %s\n' "$name" "${skips##*/}" "$text"
+        printf 'FAIL %s: not in the list of skips (%s): SKIP %s\n' "$name" "${skips##*/}" "$text" | tee -a "$log"
         count 0 1 -1
     done < <(sed -n 's/^SKIP //p' "$log")
     [ "$seen" -eq "$count" ] || {
-        printf 'FAIL %s: %s skipped, but %s lines say what and why\n' "$name" "$count" "$seen"
+        printf 'FAIL %s: %s skipped, but %s lines say what and why\n' "$name" "$count" "$seen" | tee -a "$log"
         count 0 1 0
     }
 }
@@ -223,7 +223,22 @@ table()
         }'
 }
 
-# finish: the table and the last line, also when something that tests need could not be built.
+# what_failed: of each step with failures, where its log is and what it said of them, so that the end of a long output has it.
+what_failed()
+{
+    local row name log
+    local -a field
+    for row in "${rows[@]}"; do
+        IFS='|' read -ra field <<<"$row"
+        [ "${field[5]}" -gt 0 ] || continue
+        name=${field[1]}
+        log=$logs/${name//[^A-Za-z0-9.]/-}.log
+        printf '\nFailed in %s (log: %s):\n' "$name" "$log"
+        [ ! -e "$log" ] || awk '/^(FAIL|ERROR)|^\[ +(ERROR|FAILED) |error:|ERROR: [A-Z]|[Aa]ssertion/ { left = 12 } 0 < left-- && shown++ < 60' "$log"
+    done
+}
+
+# finish: the table, what failed and the last line, also when something that tests need could not be built.
 finish()
 {
     local rc=$?
@@ -233,6 +248,7 @@ finish()
     [ ${#begun[@]} -eq 0 ] || end # in the middle of this
     printf '\n'
     table
+    what_failed
     printf '\n%d passed, %d failed%s\n' "$passed" "$failed" "$([ "$skipped" -eq 0 ] || echo ", $skipped skipped")"
     [ "$failed" -eq 0 ] || exit 1
 }

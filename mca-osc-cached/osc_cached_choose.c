@@ -17,10 +17,10 @@
 #include "opal/util/info.h"
 #include "opal/util/info_subscriber.h"
 #include "opal/util/proc.h"
-#include "opal/util/show_help.h"
 
 #include "core/osc_cached_rules.h"
 #include "osc_cached_choose.h"
+#include "osc_cached_compat.h"
 
 #define PREFIX "ompi_osc_cached_"
 

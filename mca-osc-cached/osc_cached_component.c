@@ -21,14 +21,13 @@
 #include "opal/util/argv.h"
 #include "opal/util/output.h"
 #include "opal/util/proc.h"
-#include "opal/util/show_help.h"
 #include "ompi/constants.h"
 #include "ompi/mca/osc/base/base.h"
 
 #include "osc_cached_bounce.h"
 #include "osc_cached_choose.h"
+#include "osc_cached_compat.h"
 #include "osc_cached_forward.h"
-#include "osc_cached_get.h"
 #include "osc_cached_info.h"
 #include "osc_cached_inner.h"
 #include "osc_cached_memory.h"
@@ -38,6 +37,7 @@
 #include "osc_cached_trace.h"
 #include "osc_cached_type.h"
 #include "osc_cached_window.h"
+#include "osc_cached_withdraw.h"
 #include "coherence/osc_cached_coherence.h"
 #include "helper/osc_cached_helper.h"
 #include "node/osc_cached_node.h"
@@ -395,7 +395,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
         if (shared) {
             ompi_osc_cached_coherence_exposed(*base, size);
         }
-        ret = ompi_osc_cached_get_withdraw();
+        ret = ompi_osc_cached_withdraw();
         if (OMPI_SUCCESS != ret) {
             ompi_osc_cached_conceal(win, NULL);
             return ret;

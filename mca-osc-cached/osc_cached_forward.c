@@ -35,6 +35,7 @@
 #include "osc_cached_sync.h"
 #include "osc_cached_type.h"
 #include "osc_cached_verify.h"
+#include "osc_cached_withdraw.h"
 #include "node/osc_cached_node.h"
 #include "storage/osc_cached_storage.h"
 
@@ -116,7 +117,7 @@ static int forward_win_attach(ompi_win_t *win, void *base, size_t size)
     ompi_osc_cached_count(window, OSC_CACHED_STAT_attaches);
     ompi_osc_cached_expose(win, base, size);
     ompi_osc_cached_coherence_exposed(base, size);
-    ret = ompi_osc_cached_get_withdraw();
+    ret = ompi_osc_cached_withdraw();
     if (OMPI_SUCCESS == ret) {
         ret = window->inner.osc_win_attach(win, base, size);
     }

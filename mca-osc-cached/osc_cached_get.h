@@ -20,9 +20,6 @@ int ompi_osc_cached_rget(void *origin_addr, ompi_osc_cached_count_t origin_count
                          struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
                          ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
                          ompi_win_t *win, struct ompi_request_t **request);
-/** Memory was exposed, and is about to be written by others: gets of any window whose buffers are
- * there fetch by themselves what was to be copied from or to them later. */
-int ompi_osc_cached_get_withdraw(void);
 
 END_C_DECLS
 

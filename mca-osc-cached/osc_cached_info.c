@@ -24,11 +24,11 @@
 #include "opal/class/opal_pointer_array.h"
 #include "opal/util/info_subscriber.h"
 #include "opal/util/proc.h"
-#include "opal/util/show_help.h"
 #include "ompi/constants.h"
 #include "ompi/info/info.h"
 
 #include "core/osc_cached_block.h"
+#include "osc_cached_compat.h"
 #include "osc_cached_info.h"
 
 /* the info interface became const-correct in Open MPI 5.0 */

@@ -38,10 +38,10 @@
 #include "opal/util/keyval_parse.h"
 #include "opal/util/output.h"
 #include "opal/util/proc.h"
-#include "opal/util/show_help.h"
 #include "ompi/constants.h"
 #include "ompi/mca/osc/base/base.h"
 
+#include "osc_cached_compat.h"
 #include "osc_cached_inner.h"
 #include "osc_cached_params.h"
 #include "osc_cached_spelling.h"

@@ -36,7 +36,7 @@ static inline bool ompi_osc_cached_is_on_device(const void *address)
 }
 
 /** Memory that others may write through a window of this process, from now on, and no more. Gets
- * into that memory can be on their way: see ompi_osc_cached_get_withdraw(). */
+ * into that memory can be on their way: see ompi_osc_cached_withdraw(). */
 void ompi_osc_cached_expose(const ompi_win_t *win, const void *base, size_t size);
 /** Whether it is memory of another window, too. */
 bool ompi_osc_cached_is_exposed_twice(const ompi_win_t *win, const void *base, size_t size);

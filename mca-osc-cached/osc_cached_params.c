@@ -17,7 +17,6 @@
 
 #include "opal/mca/base/mca_base_vari.h"
 #include "opal/util/proc.h"
-#include "opal/util/show_help.h"
 #include "ompi/constants.h"
 
 #include "osc_cached_compat.h"

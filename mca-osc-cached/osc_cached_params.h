@@ -16,30 +16,9 @@
 #include "opal/mca/base/mca_base_var.h"
 
 #include "core/osc_cached_evict.h"
+#include "core/osc_cached_lifetime.h"
 
 BEGIN_C_DECLS
-
-typedef enum {
-    OSC_CACHED_MODE_OFF,
-    OSC_CACHED_MODE_TRANSPARENT,
-    OSC_CACHED_MODE_ALWAYS,
-    OSC_CACHED_MODE_USER,
-    OSC_CACHED_MODE_COHERENT,
-} ompi_osc_cached_mode_t;
-
-/** What mode transparent keeps in a passive epoch. */
-typedef enum {
-    OSC_CACHED_PASSIVE_NONE,
-    OSC_CACHED_PASSIVE_FLUSH,
-} ompi_osc_cached_passive_t;
-
-/** How others learn of a process's stores to its own window. */
-typedef enum {
-    OSC_CACHED_STORES_DETECT,
-    OSC_CACHED_STORES_SYNC,
-    OSC_CACHED_STORES_NONE,
-    OSC_CACHED_STORES_OFF,
-} ompi_osc_cached_stores_t;
 
 /** Whether processes send each other blocks of windows on files that they have, in mode coherent;
  * of several values the least counts. */

@@ -31,9 +31,9 @@
 #include <unistd.h>
 
 #include "opal/util/proc.h"
-#include "opal/util/show_help.h"
 #include "ompi/constants.h"
 
+#include "osc_cached_compat.h"
 #include "osc_cached_top.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -15,8 +15,8 @@
 
 #include "opal/util/output.h"
 #include "opal/util/proc.h"
-#include "opal/util/show_help.h"
 
+#include "osc_cached_compat.h"
 #include "osc_cached_trace.h"
 
 static FILE *file = NULL;

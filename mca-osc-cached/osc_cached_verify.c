@@ -13,12 +13,12 @@
 
 #include "opal/util/output.h"
 #include "opal/util/proc.h"
-#include "opal/util/show_help.h"
 #include "ompi/communicator/communicator.h"
 #include "ompi/constants.h"
 #include "ompi/datatype/ompi_datatype.h"
 #include "ompi/runtime/mpiruntime.h"
 
+#include "osc_cached_compat.h"
 #include "osc_cached_type.h"
 #include "osc_cached_verify.h"
 

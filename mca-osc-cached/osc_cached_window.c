@@ -199,16 +199,10 @@ static bool keeps(const ompi_osc_cached_window_t *window)
     if (!window->cacheable || OSC_CACHED_EPOCH_NONE == window->epoch || NULL != window->advised) {
         return false;
     }
-    switch (window->mode) {
-    case OSC_CACHED_MODE_OFF:
-        return false;
-    case OSC_CACHED_MODE_TRANSPARENT:
-        return !ompi_osc_cached_epoch_is_passive(window->epoch)
-               || ompi_osc_cached_is_coherent(window)
-               || OSC_CACHED_PASSIVE_FLUSH == ompi_osc_cached_params.passive_scope;
-    default:
-        return true;
-    }
+    return OSC_CACHED_LIFETIME_NOTHING
+           != osc_cached_lifetime(window->mode, NULL != window->coherence,
+                                  ompi_osc_cached_epoch_is_passive(window->epoch),
+                                  (ompi_osc_cached_passive_t) ompi_osc_cached_params.passive_scope);
 }
 
 static uint32_t find_ways(const ompi_osc_cached_window_t *window)

@@ -463,9 +463,8 @@ static inline bool ompi_osc_cached_is_dirty(const ompi_osc_cached_peer_t *peer)
 /** Whether what is fetched in the present epoch lives until somebody writes it. */
 static inline bool ompi_osc_cached_is_coherent(const ompi_osc_cached_window_t *window)
 {
-    return OSC_CACHED_MODE_COHERENT == window->mode
-           || (NULL != window->coherence && OSC_CACHED_MODE_TRANSPARENT == window->mode
-               && ompi_osc_cached_epoch_is_passive(window->epoch));
+    return osc_cached_lives_until_write(window->mode, NULL != window->coherence,
+                                        ompi_osc_cached_epoch_is_passive(window->epoch));
 }
 
 /** Whether that are blocks, in a pool of this process (coherence/). */
@@ -478,14 +477,7 @@ static inline bool ompi_osc_cached_has_pool(const ompi_osc_cached_window_t *wind
 static inline ompi_osc_cached_mode_t
 ompi_osc_cached_mode_in_force(const ompi_osc_cached_window_t *window, ompi_osc_cached_mode_t mode)
 {
-    if (OSC_CACHED_MODE_COHERENT == mode && NULL == window->coherence) {
-        return OSC_CACHED_MODE_TRANSPARENT;
-    }
-    if (OSC_CACHED_MODE_TRANSPARENT == mode && NULL != window->coherence
-        && OSC_CACHED_STORES_DETECT != window->stores) {
-        return OSC_CACHED_MODE_COHERENT; /* the program said so, by osc_cached_stores */
-    }
-    return mode;
+    return osc_cached_mode_in_force(mode, window->stores, NULL != window->coherence);
 }
 
 /* the window of a call */

@@ -18,6 +18,7 @@
 #   series NAME WHAT WORD...    WHAT as in test/mpi/launch.sh; a word is --argument, MCA_PARAMETER=VALUE
 #                           program=NAME, or traces: --traces=FILE,... of bench/traces and --before=FILE; of
 #                           bench/match: its subjects, and match
+#   graph NAME              the file that bench/apps/NAME writes: %g in arguments
 #   times KEY...            keys of the program that are times; the first one decides how often is repeated
 #   baselines NAME...       series that the others are compared with (a word each, blanks as _)
 #   best PATTERN            the others are also compared with the best of these series
@@ -47,6 +48,7 @@ figure_words()
     quick() { fig_quick=("$@"); }
     axis() { fig_axis=$1 fig_scale=$2 && shift 2 && fig_x=("$@"); }
     series() { fig_series+=("$1") fig_what+=("$2") && shift 2 && fig_words+=("$*"); }
+    graph() { fig_graph=$1; }
     times() { fig_times=("$@"); }
     baselines() { fig_baselines=("${@//_/ }"); }
     best() { fig_best=$1; }
@@ -76,7 +78,7 @@ figure_names()
 figure_read()
 {
     [ -f "$figures/$1.figure" ] || return 1
-    fig=$1 fig_title=$1 fig_paper='' fig_from='' fig_program='' fig_ranks=2 fig_threads=1 fig_networks=(tcp) fig_arguments=() fig_quick=()
+    fig=$1 fig_title=$1 fig_paper='' fig_from='' fig_program='' fig_ranks=2 fig_threads=1 fig_networks=(tcp) fig_arguments=() fig_quick=() fig_graph=''
     fig_axis='' fig_scale=linear fig_x=() fig_series=() fig_what=() fig_words=() fig_times=() fig_baselines=()
     fig_best='' fig_may_differ=() fig_panels=() fig_renames=() fig_window='' fig_note='' fig_seconds=90 fig_least_rounds=6
     # shellcheck source=/dev/null

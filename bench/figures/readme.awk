@@ -1,9 +1,10 @@
 # Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The table of applications in Markdown: all rows for the report, or those of the README.
+# The table of applications in Markdown: all rows for the report, or those of the README. For the plot of them, lines of
+# speed-up, its interval, application, network, and what is written beside the bar.
 #
-#   awk -F'\t' [-v short=1] -f statistics.awk -f readme.awk readme.tsv NAME.tsv...
+#   awk -F'\t' [-v short=1] [-v plot=1] -f statistics.awk -f readme.awk readme.tsv NAME.tsv...
 
 BEGIN {
     places["tcp"] = "one machine, loopback TCP"
@@ -21,11 +22,15 @@ FNR == 1 { next }
     value[key] = $7
     text[key] = quantity_text($7, $6)
     interval[key] = spread($8, $9, $10)
+    lowest[key] = $8
+    highest[key] = $9
     if (!(($1, $2) in seen)) { seen[$1, $2]; network[$1, ++networks[$1]] = $2 }
 }
 END {
-    print "| program | without | with | speed-up | hits | measured on |"
-    print "| --- | --- | --- | --- | --- | --- |"
+    if (!plot) {
+        print "| program | without | with | speed-up | hits | measured on |"
+        print "| --- | --- | --- | --- | --- | --- |"
+    }
     for (r = 1; r <= rows; ++r) {
         split(row[r], want, "\t")
         for (n = 1; n <= networks[want[2]]; ++n) {
@@ -38,6 +43,12 @@ END {
             if (!(base in value) || !(ratio in value)) continue
             place = network[want[2], n]
             if (place in places) place = places[place]
+            if (plot) {
+                sub(/^one machine, /, "", place)
+                printf "%s\t%s\t%s\t%s\t%s\t%s (%s / %s, %s)\n", value[ratio], lowest[ratio], highest[ratio], want[1], place,
+                    brief(value[ratio]), text[base], text[at want[6] "\t" want[4]], place
+                continue
+            }
             printf "| %s | %s, %s | %s, %s | **%s**%s | %s | %s |\n", want[1], want[5], text[base], want[6],
                 text[at want[6] "\t" want[4]], brief(value[ratio]), interval[ratio], (hits in value ? text[hits] : ""), place
         }

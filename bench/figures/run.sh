@@ -39,7 +39,7 @@ with_x()
 # prepare SERIES_NUMBER NETWORK X: sets command, kind, must_equal and, of launch.sh, SWITCH_ENV.
 prepare()
 {
-    local number=$1 network=$2 x=$3 ranks word name=$fig_program traces i
+    local number=$1 network=$2 x=$3 ranks word name=$fig_program traces graph=$out/raw/$fig_graph.snap i
     local -a mca=() own=() common=("${fig_arguments[@]}")
     [ -z "$quick" ] || [ ${#fig_quick[@]} -eq 0 ] || common=("${fig_quick[@]}")
     for word in $(with_x "${fig_words[number]}" "$x"); do
@@ -54,8 +54,12 @@ prepare()
         *) die "figure $fig: a word of a series is --argument or PARAMETER=VALUE, not $word." ;;
         esac
     done
+    # The same graph for all runs of a results directory.
+    if [ -n "$fig_graph" ] && [ ! -s "$graph" ]; then
+        "$top/bench/apps/$fig_graph" >"$graph.new" && mv "$graph.new" "$graph" || return 1
+    fi
     for i in "${!common[@]}"; do
-        common[i]=$(with_x "${common[i]}" "$x")
+        common[i]=$(with_x "${common[i]//%g/$graph}" "$x")
     done
     ranks=$(with_x "$fig_ranks" "$x")
     compile "$name" || return 1

@@ -20,12 +20,16 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+enum { LOOK_MS = 100 }; /* between two looks for stores that wait for long */
+
 /* Blocks that are held so that stores to some pages may continue. */
 typedef struct hold {
     struct hold *next;
     size_t first, count; /* pages */
     uint32_t name;       /* 0: the directory has not told it yet */
     bool held;
+    bool told; /* that it takes long */
+    uint64_t since;
 } hold_t;
 
 struct ompi_osc_cached_detect {
@@ -36,6 +40,7 @@ struct ompi_osc_cached_detect {
     hold_t *holds;
     hold_t all;       /* of all blocks, for which there is always memory */
     bool withdrawing; /* it is in the list */
+    bool waits;       /* some store may wait; the thread's */
     uint64_t traps;
     pthread_t thread;
     int wake[2]; /* the thread ends when there is something to read */
@@ -44,6 +49,7 @@ struct ompi_osc_cached_detect {
 /* The directory may say at once that it is there. */
 static void take(ompi_osc_cached_detect_t *detect, hold_t *hold, uint64_t first, uint64_t count)
 {
+    hold->since = detect->config.now();
     hold->name = 0;
     hold->held = false;
     hold->next = detect->holds;
@@ -52,13 +58,16 @@ static void take(ompi_osc_cached_detect_t *detect, hold_t *hold, uint64_t first,
         osc_cached_directory_hold(detect->config.directory, first, count, detect->config.post);
 }
 
-/* Take back all copies, and leave the pages alone. */
-static void withdraw(ompi_osc_cached_detect_t *detect)
+/* Take back all copies, and leave the pages alone.  Told: it is another hold that a store waits
+ * for.
+ */
+static void withdraw(ompi_osc_cached_detect_t *detect, bool told)
 {
     if (!detect->withdrawing) {
         detect->withdrawing = true;
         detect->all.first = 0;
         detect->all.count = detect->pages;
+        detect->all.told = told;
         take(detect, &detect->all, 0, OSC_CACHED_ALL_BLOCKS);
     }
 }
@@ -109,13 +118,35 @@ static void trapped(void *context, size_t page)
     if (NULL != hold) {
         hold->first = page;
         hold->count = 1;
+        hold->told = false;
         take(detect, hold, first, ((to - 1) >> config->block_shift) + 1 - first);
     }
     if (NULL == hold || !ompi_osc_cached_stores_pays(detect->watch)) {
-        withdraw(detect);
+        withdraw(detect, NULL != hold);
     }
     ompi_osc_cached_detect_settle(detect);
+    detect->waits = NULL != detect->holds;
     config->leave(config->context);
+}
+
+/* Tell of a store that has waited for long. */
+static void look_for_slow(ompi_osc_cached_detect_t *detect)
+{
+    const ompi_osc_cached_detect_config_t *config = &detect->config;
+    uint64_t from = 0, to = 0;
+
+    config->enter(config->context);
+    for (hold_t *hold = detect->holds; NULL != hold && 0 == to; hold = hold->next) {
+        if (!hold->told && config->slow < config->now() - hold->since) {
+            hold->told = true;
+            ompi_osc_cached_stores_bytes(detect->watch, hold->first, &from, &to);
+        }
+    }
+    detect->waits = NULL != detect->holds;
+    config->leave(config->context);
+    if (0 < to) {
+        config->tell_slow(config->context, from, to);
+    }
 }
 
 static void *wait_for_stores(void *argument)
@@ -127,7 +158,11 @@ static void *wait_for_stores(void *argument)
     };
 
     for (;;) {
-        if (0 < poll(polled, 2, -1)) {
+        int ready = poll(polled, 2, (detect->waits && 0 < detect->config.slow) ? LOOK_MS : -1);
+
+        if (0 == ready) {
+            look_for_slow(detect);
+        } else if (0 < ready) {
             if (0 != (POLLIN & polled[0].revents)) {
                 ompi_osc_cached_stores_handle(detect->watch);
             }

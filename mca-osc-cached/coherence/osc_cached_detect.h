@@ -36,6 +36,10 @@ typedef struct {
     void (*leave)(void *context);
     void *context;
     uint64_t (*now)(void); /**< nanoseconds */
+    /** A store has waited for more than slow nanoseconds (0: not told), somewhere in the bytes
+     * [from, to) of the window; once for each, from the thread, without the lock. */
+    uint64_t slow;
+    void (*tell_slow)(void *context, uint64_t from, uint64_t to);
 } ompi_osc_cached_detect_config_t;
 
 typedef struct ompi_osc_cached_detect ompi_osc_cached_detect_t;

@@ -104,6 +104,26 @@ static void add_reason(osc_cached_text_t *text, const osc_cached_row_t *row)
     }
 }
 
+/* The counters whose names begin with that of a group, of those that have counted something. */
+static void add_group(osc_cached_text_t *text, const osc_cached_row_t *row, const char *group)
+{
+    size_t length = strlen(group);
+    bool first = true;
+    char number[16];
+
+    for (int i = 0; i < OSC_CACHED_STAT_COUNT; ++i) {
+        const char *name = osc_cached_stat_names[i];
+
+        if (0 == strncmp(name, group, length) && '_' == name[length] && 0 < row->sums[i]) {
+            osc_cached_text_number(row->sums[i], number);
+            osc_cached_text_add(text, "%s%s%s %s %s", first ? "    " : "", first ? group : "",
+                                first ? ":" : ",", number, name + length + 1);
+            first = false;
+        }
+    }
+    osc_cached_text_add(text, "%s", first ? "" : "\n");
+}
+
 static void add_row(osc_cached_text_t *text, const osc_cached_row_t *row)
 {
     char gets[16], served[16], fetched[16], saved[16], memory[16], bypassed[16];
@@ -123,6 +143,8 @@ static void add_row(osc_cached_text_t *text, const osc_cached_row_t *row)
         add_reason(text, row);
         osc_cached_text_add(text, "\n");
     }
+    add_group(text, row, "coherence");
+    add_group(text, row, "cooperate");
 }
 
 /* The row with the most gets of those that were not shown; -1: all were. */

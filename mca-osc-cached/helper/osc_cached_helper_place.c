@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "osc_cached_compat.h"
 #include "osc_cached_params.h"
 #include "osc_cached_helper_place.h"
 
@@ -55,7 +56,6 @@ void ompi_osc_cached_helper_where(pthread_t thread, char *list, size_t bytes)
 
 #include "opal/mca/hwloc/base/base.h"
 #include "opal/util/proc.h"
-#include "opal/util/show_help.h"
 #include "ompi/constants.h"
 #if OMPI_MAJOR_VERSION < 5
 /* what others have bound is bound, too, but not by the launcher */

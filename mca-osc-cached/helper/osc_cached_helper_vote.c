@@ -16,12 +16,12 @@
 #include <string.h>
 
 #include "opal/util/info.h"
-#include "opal/util/show_help.h"
 #include "ompi/communicator/communicator.h"
 #include "ompi/constants.h"
 #include "ompi/mca/coll/coll.h"
 #include "ompi/runtime/mpiruntime.h"
 
+#include "osc_cached_compat.h"
 #include "osc_cached_params.h"
 #include "osc_cached_helper.h"
 #include "osc_cached_helper_place.h"

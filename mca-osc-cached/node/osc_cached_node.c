@@ -28,11 +28,11 @@
 
 #include "opal/util/info.h"
 #include "opal/util/proc.h"
-#include "opal/util/show_help.h"
 #include "ompi/constants.h"
 #include "ompi/mca/coll/coll.h"
 #include "ompi/proc/proc.h"
 
+#include "osc_cached_compat.h"
 #include "osc_cached_memory.h"
 #include "osc_cached_node.h"
 #include "osc_cached_params.h"

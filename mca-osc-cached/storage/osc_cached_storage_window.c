@@ -22,7 +22,6 @@
 
 #include "opal/util/output.h"
 #include "opal/util/proc.h"
-#include "opal/util/show_help.h"
 #include "ompi/communicator/communicator.h"
 #include "ompi/constants.h"
 #include "ompi/mca/coll/coll.h"
@@ -30,6 +29,7 @@
 
 #include "core/osc_cached_dirty.h"
 #include "osc_cached_cgroup.h"
+#include "osc_cached_compat.h"
 #include "osc_cached_info.h"
 #include "osc_cached_storage.h"
 #include "osc_cached_storage_file.h"

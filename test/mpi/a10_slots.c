@@ -55,7 +55,7 @@ static void cacheable(MPI_Win win)
     OK(MPI_Get(&got, 1, MPI_INT, peer, 0, 1, MPI_INT, win));
     OK(MPI_Win_flush(peer, win));
     CHECK(1000 + peer == got, "%d", got);
-    set_key(win, MODE, "always");
+    test_set_key(win, MODE, "always");
     EXPECT(6);
     OK(MPI_Get(&got, 1, MPI_INT, peer, 0, 1, MPI_INT, win));
     OK(MPI_Win_flush_all(win));
@@ -64,13 +64,13 @@ static void cacheable(MPI_Win win)
     OK(MPI_Win_lock(MPI_LOCK_SHARED, peer, 0, win));
     EXPECT(6);
     OK(MPI_Win_unlock(peer, win));
-    set_key(win, MODE, "off");
+    test_set_key(win, MODE, "off");
     OK(MPI_Win_lock(MPI_LOCK_SHARED, peer, 0, win));
     EXPECT(0);
     OK(MPI_Win_unlock(peer, win));
     OK(MPI_Win_fence(0, win));
     EXPECT(0);
-    set_key(win, MODE, "transparent");
+    test_set_key(win, MODE, "transparent");
     OK(MPI_Win_fence(0, win));
     EXPECT(6);
     OK(MPI_Get(&got, 1, MPI_INT, peer, 0, 1, MPI_INT, win));
@@ -100,7 +100,7 @@ static void uncacheable(MPI_Win win)
     slots_t inner = slots_of(win);
     int peer = (test_rank + 1) % test_size;
 
-    set_key(win, MODE, "always");
+    test_set_key(win, MODE, "always");
     EXPECT(0);
     OK(MPI_Win_lock_all(0, win));
     EXPECT(0);

@@ -72,7 +72,7 @@ int main(int argc, char **argv)
             for (int round = 0; round < ROUNDS; ++round) {
                 round_of_gets(win, &seed);
                 if (!always) {
-                    set_key(win, "ompi_osc_cached_invalidate", "true");
+                    test_set_key(win, "ompi_osc_cached_invalidate", "true");
                 }
             }
             CHECK(counter(&c, "joins") > 0, "%s: no get waited for another", "all");

@@ -10,6 +10,8 @@
 
 #include "counters.h"
 
+#include <unistd.h>
+
 /* More reads of a block than a process needs to become a sharer of it, with notes on their way. */
 enum { COHERENT_READS = 100000 };
 
@@ -57,6 +59,24 @@ __attribute__((unused)) static void coherent_tell(int rank)
 __attribute__((unused)) static void coherent_hear(int rank)
 {
     OK(MPI_Recv(NULL, 0, MPI_INT, rank, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+}
+
+/* Wait until a process of this node is stopped: it may be late, and answers others until then. */
+__attribute__((unused)) static void coherent_stopped(int process)
+{
+    char path[64], state = ' ';
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", process);
+    while ('T' != state) {
+        FILE *file = fopen(path, "r");
+
+        CHECK(NULL != file && 1 == fscanf(file, "%*d (%*[^)]) %c", &state), "no %s", path);
+        if (NULL == file) {
+            return;
+        }
+        fclose(file);
+        usleep(1000);
+    }
 }
 
 /* The value of a key of a window; "" without. */

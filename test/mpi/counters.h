@@ -160,14 +160,4 @@ __attribute__((unused, sentinel)) static MPI_Win keyed_window(void *mine, MPI_Ai
     return win;
 }
 
-__attribute__((unused)) static void set_key(MPI_Win win, const char *key, const char *value)
-{
-    MPI_Info info;
-
-    OK(MPI_Info_create(&info));
-    OK(MPI_Info_set(info, key, value));
-    OK(MPI_Win_set_info(win, info));
-    OK(MPI_Info_free(&info));
-}
-
 #endif

@@ -379,8 +379,9 @@ mpi_end_session() {
 
 mpi_stacks() {
     local pid
-    for pid in $(mpi_session "$1"); do
-        [[ $(readlink "/proc/$pid/exe") == "$2" ]] || continue
+    for pid in /proc/[0-9]*; do # those on other nodes are of other sessions
+        pid=${pid#/proc/}
+        [[ $(readlink "/proc/$pid/exe") == "$1" ]] || continue
         printf -- '-- process %s (rank %s)\n' "$pid" \
             "$(tr '\0' '\n' <"/proc/$pid/environ" | sed -n 's/^OMPI_COMM_WORLD_RANK=//p')"
         if type -P gdb >/dev/null; then
@@ -408,7 +409,7 @@ mpi_launch() {
     end=$((SECONDS + limit * ${LOCALITY_SLOW:-1}))
     while kill -0 "$pid" 2>/dev/null; do
         if ((SECONDS >= end)); then
-            mpi_stacks "$pid" "$program" >"$dir/stacks" 2>&1
+            mpi_stacks "$program" >"$dir/stacks" 2>&1
             mpi_end_session "$pid"
             rc=124
             break

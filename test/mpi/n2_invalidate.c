@@ -22,7 +22,7 @@ static void invalidate(MPI_Win win, int round)
     }
 #endif
     (void) round;
-    set_key(win, "ompi_osc_cached_invalidate", "true");
+    test_set_key(win, "ompi_osc_cached_invalidate", "true");
 }
 
 static void fetch_all(MPI_Win win, int stamp)

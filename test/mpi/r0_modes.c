@@ -83,7 +83,7 @@ int main(int argc, char **argv)
                    "detect", block);
         try_window(KEYS("ompi_osc_cached_mode", "transparent"), 1, "transparent", "detect", block);
         win = KEYS("ompi_osc_cached_mode", "transparent");
-        set_key(win, "ompi_osc_cached_mode", "coherent");
+        test_set_key(win, "ompi_osc_cached_mode", "coherent");
         try_window(win, 1, "coherent", "detect", block);
         /* nothing that belongs to the window alone */
         win = keyed_window(words, 100, sizeof(long), &base, NULL);
@@ -118,9 +118,9 @@ int main(int argc, char **argv)
                0, "transparent", "detect", "0");
     /* off and on again, while others may cache */
     win = KEYS("ompi_osc_cached_stores", "none");
-    set_key(win, "ompi_osc_cached_mode", "off");
+    test_set_key(win, "ompi_osc_cached_mode", "off");
     has_key(win, "ompi_osc_cached_mode", "off");
-    set_key(win, "ompi_osc_cached_mode", "coherent");
+    test_set_key(win, "ompi_osc_cached_mode", "coherent");
     try_window(win, 1, "coherent", "none", "4096");
     return test_done();
 }

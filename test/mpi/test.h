@@ -130,6 +130,20 @@ __attribute__((unused)) static void test_barrier(void)
     OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
+/* The first rank after 0 that runs on rank 0's node. Collective. */
+__attribute__((unused)) static int test_mate(void)
+{
+    int zero = test_rank, mate;
+    MPI_Comm node;
+
+    OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+    OK(MPI_Bcast(&zero, 1, MPI_INT, 0, node));
+    OK(MPI_Comm_free(&node));
+    mate = 0 == zero && 0 < test_rank ? test_rank : test_size;
+    OK(MPI_Allreduce(MPI_IN_PLACE, &mate, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+    return mate;
+}
+
 /* Collective; every rank leaves with the same exit code. */
 __attribute__((unused)) static int test_done(void)
 {

@@ -100,25 +100,25 @@ int main(int argc, char **argv)
     OK(MPI_Win_unlock_all(win));
     test_barrier();
 
-    set_key(win, "ompi_osc_cached_mode", "user");
+    test_set_key(win, "ompi_osc_cached_mode", "user");
     fill(base, 1);
-    set_key(win, "ompi_osc_cached_invalidate", "true");
+    test_set_key(win, "ompi_osc_cached_invalidate", "true");
     OK(MPI_Win_lock_all(0, win));
     for (int t = 1; 0 == test_rank && t < test_size; ++t) {
         fetch_all(t, 1);
     }
     OK(MPI_Win_unlock_all(win));
 
-    set_key(win, "ompi_osc_cached_block_fetch", "0");
-    set_key(win, "ompi_osc_cached_invalidate", "true");
+    test_set_key(win, "ompi_osc_cached_block_fetch", "0");
+    test_set_key(win, "ompi_osc_cached_invalidate", "true");
     OK(MPI_Win_lock_all(0, win));
     if (0 == test_rank) {
         fetch(1, 1, 48, N, 0);
     }
     OK(MPI_Win_unlock_all(win));
 
-    set_key(win, "ompi_osc_cached_block_fetch", "512");
-    set_key(win, "ompi_osc_cached_mode", "transparent");
+    test_set_key(win, "ompi_osc_cached_block_fetch", "512");
+    test_set_key(win, "ompi_osc_cached_mode", "transparent");
     blocks = counter(&c, "block_fetches");
     OK(MPI_Win_fence(0, win));
     if (0 == test_rank) {

@@ -1,7 +1,8 @@
-/* Parameters that are numbers are numbers in MPI_T, with the value that osc/cached read: from the
- * environment with a unit, and from a parameter file in a form that Open MPI would take for 1.
+/* Parameters that are numbers are numbers in MPI_T, with the value that the component read: from
+ * the environment with a unit, and from a parameter file, in a form that Open MPI would take for 1.
  *
- * test: for=osc-cached transport=shm
+ * test: for=osc-cached transport=shm args=cached
+ * test: for=pml-llamatch transport=shm args=llamatch
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -18,11 +19,14 @@ static void set(void)
 {
     int at = mkstemp(file);
 
-    CHECK(0 <= at && 0 < dprintf(at, "osc_cached_interval = 1e3\n"), "cannot write %s", file);
+    CHECK(0 <= at && 0 < dprintf(at, "osc_cached_interval = 1e3\npml_llamatch_entries = 16\n"),
+          "cannot write %s", file);
     close(at);
     setenv("OMPI_MCA_mca_base_param_files", file, 1);
     setenv("OMPI_MCA_osc_cached_window_memory", "64K", 1);
     setenv("OMPI_MCA_osc_cached_sparsity", "0.125", 1);
+    setenv("OMPI_MCA_pml_llamatch_heater_max_bytes", "64K", 1);
+    setenv("OMPI_MCA_pml_llamatch_heater_period", "5000", 1);
 }
 
 static void check(const char *name, MPI_Datatype type, double wanted)
@@ -44,7 +48,7 @@ static void check(const char *name, MPI_Datatype type, double wanted)
     if (MPI_DOUBLE == found) {
         OK(MPI_T_cvar_read(handle, &value));
     } else {
-        unsigned long number = 0;
+        int64_t number = 0; /* as large as an unsigned long */
 
         OK(MPI_T_cvar_read(handle, &number));
         value = (double) number;
@@ -53,19 +57,39 @@ static void check(const char *name, MPI_Datatype type, double wanted)
     OK(MPI_T_cvar_handle_free(&handle));
 }
 
-int main(int argc, char **argv)
+static void check_cached(int has_file)
 {
-    int provided;
-
-    set();
-    test_init(&argc, &argv);
-    OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
     check("osc_cached_window_memory", MPI_UNSIGNED_LONG, 65536);
     check("osc_cached_sparsity", MPI_DOUBLE, 0.125);
     check("osc_cached_entries", MPI_UNSIGNED_LONG, 4096);
     check("osc_cached_memory_increase", MPI_DOUBLE, 2);
-    if (NULL == getenv("OPAL_USER_PARAMS_GIVEN")) {
+    if (has_file) {
         check("osc_cached_interval", MPI_UNSIGNED_LONG, 1000);
+    }
+}
+
+static void check_llamatch(int has_file)
+{
+    check("pml_llamatch_heater_max_bytes", MPI_INT64_T, 65536);
+    check("pml_llamatch_heater_period", MPI_INT64_T, 5000);
+    check("pml_llamatch_heater_cpu", MPI_INT64_T, -1);
+    if (has_file) {
+        check("pml_llamatch_entries", MPI_INT64_T, 16);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    /* else mpirun has read its files for all */
+    int provided, has_file = NULL == getenv("OPAL_USER_PARAMS_GIVEN");
+
+    set();
+    test_init(&argc, &argv);
+    OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
+    if (0 == strcmp("cached", argv[1])) {
+        check_cached(has_file);
+    } else {
+        check_llamatch(has_file);
     }
     OK(MPI_T_finalize());
     unlink(file);

@@ -91,11 +91,11 @@ int main(int argc, char **argv)
         OK(MPI_Win_unlock_all(win));
 
         /* another mode, other sizes */
-        set_key(win, "ompi_osc_cached_mode", "user");
-        set_key(win, "ompi_osc_cached_entries", "3000");
-        set_key(win, "ompi_osc_cached_memory", "256K");
-        set_key(win, "ompi_osc_cached_adaptive", "false");
-        set_key(win, "ompi_osc_cached_sample", "4");
+        test_set_key(win, "ompi_osc_cached_mode", "user");
+        test_set_key(win, "ompi_osc_cached_entries", "3000");
+        test_set_key(win, "ompi_osc_cached_memory", "256K");
+        test_set_key(win, "ompi_osc_cached_adaptive", "false");
+        test_set_key(win, "ompi_osc_cached_sample", "4");
         in_force("ompi_osc_cached_mode", "user");
         in_force("ompi_osc_cached_sample", "4");
         in_force("ompi_osc_cached_adaptive", "false");
@@ -108,7 +108,7 @@ int main(int argc, char **argv)
             CHECK(0 < counter(&c, "storage_capacity")
                       && counter(&c, "storage_capacity") <= 256 * 1024,
                   "room for %lu bytes", counter(&c, "storage_capacity"));
-            set_key(win, "ompi_osc_cached_mode", "off"); /* in the middle of an epoch */
+            test_set_key(win, "ompi_osc_cached_mode", "off"); /* in the middle of an epoch */
             hits = counter(&c, "hits");
             CHECK(0 == second_hits(), "%s=%s, then off", starts[k].key, starts[k].value);
             COUNTS(&c, "hits", hits, "mode off");

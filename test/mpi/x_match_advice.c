@@ -15,36 +15,13 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE
-#include "test.h"
-
-#include <unistd.h>
+#include "told.h"
 
 /* ob1 passes 34 million elements per step: some hundred ms. */
 enum { DEEP = 8192, STEPS = 2, SHORT = 500, BURST = 512, COLD_BYTES = 4 << 20 };
 
-static char text[1 << 16];
 static MPI_Request requests[DEEP];
 static MPI_Comm comm;
-
-static int count(const char *wanted)
-{
-    int found = 0;
-
-    for (const char *at = text; NULL != (at = strstr(at, wanted)); ++at) {
-        ++found;
-    }
-    return found;
-}
-
-static int lacks(const char *wanted)
-{
-    int found = count(wanted);
-
-    if (1 != found) {
-        printf("rank %d: %d times \"%s\" in:\n%s\n", test_rank, found, wanted, text);
-    }
-    return 1 != found;
-}
 
 /* Rank 0 gets messages of rank 1 in reverse order. With late, they are there before their receives.
  */
@@ -123,11 +100,8 @@ int main(int argc, char **argv)
     const char *kind = argv[1], *what = argv[2];
     int bad = 0, is_short = 0 == strcmp(what, "short"), is_json = 0 == strcmp(kind, "json");
     int is_off = 0 == strcmp(kind, "0") || 0 == strcmp(kind, "others");
-    FILE *told = tmpfile();
 
-    if (NULL == told || 0 > dup2(fileno(told), STDERR_FILENO)) {
-        return 1;
-    }
+    told_begin();
     setenv("OMPI_MCA_pml_llamatch_advise", value_of(kind), 1);
     test_init(&argc, &argv);
     OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
@@ -142,33 +116,28 @@ int main(int argc, char **argv)
     if (is_short) { /* else it is there until the end */
         OK(MPI_Comm_free(&comm));
     }
-    MPI_Finalize();
-    fflush(stderr);
-    rewind(told);
-    text[fread(text, 1, sizeof(text) - 1, told)] = '\0';
+    told_end();
 
     if (0 != test_rank || is_off) {
-        if (0 != count("llamatch")) {
-            printf("rank %d said:\n%s\n", test_rank, text);
-        }
-        return 0 != count("llamatch");
+        return told_wrong("llamatch", 0);
     }
     if (is_json) {
-        bad |= lacks("{\"pml_llamatch_advise\": {\"communicators\": [{");
-        bad |= lacks(is_short ? "{\"communicator\": \"queues \\\"of\\\" interest\", "
-                                "\"recommendation\": [], \"predicted_saving_seconds\": 0.000000, "
-                              : "{\"communicator\": \"queues \\\"of\\\" interest\", "
-                                "\"recommendation\": [\"pml=llamatch\"");
-        return bad | ('\n' != text[strlen(text) - 1]);
+        bad |= told_lacks("{\"pml_llamatch_advise\": {\"communicators\": [{");
+        bad |=
+            told_lacks(is_short ? "{\"communicator\": \"queues \\\"of\\\" interest\", "
+                                  "\"recommendation\": [], \"predicted_saving_seconds\": 0.000000, "
+                                : "{\"communicator\": \"queues \\\"of\\\" interest\", "
+                                  "\"recommendation\": [\"pml=llamatch\"");
+        return bad | ('\n' != told[strlen(told) - 1]);
     }
-    bad |= lacks("pml/llamatch: advice after ");
+    bad |= told_lacks("pml/llamatch: advice after ");
     if (is_short) {
-        bad |= lacks("\n  queues \"of\" interest: nothing to gain: ");
-        bad |= lacks("\n  Run without pml/llamatch, or as now\n");
+        bad |= told_lacks("\n  queues \"of\" interest: nothing to gain: ");
+        bad |= told_lacks("\n  Run without pml/llamatch, or as now\n");
     } else { /* with its heater or without: that depends on the machine's caches */
-        bad |= lacks("\n  queues \"of\" interest: use llamatch");
-        bad |= lacks("up to 8192 entries waited; ");
-        bad |= lacks("\n  Run with: --mca pml llamatch");
+        bad |= told_lacks("\n  queues \"of\" interest: use llamatch");
+        bad |= told_lacks("up to 8192 entries waited; ");
+        bad |= told_lacks("\n  Run with: --mca pml llamatch");
     }
     return bad;
 }

@@ -65,7 +65,7 @@ static void named(const char *name, size_t bytes, const char *key, const char *v
     in_force(win, name, "ompi_osc_cached_scheme", scheme);
     served = hits(&c, win);
     CHECK((0 == strcmp(mode, "always") ? 3 : 0) == served, "%s: %lu hits", name, served);
-    set_key(win, "ompi_osc_cached_mode", "always");
+    test_set_key(win, "ompi_osc_cached_mode", "always");
     in_force(win, name, "ompi_osc_cached_mode", "always");
     OK(MPI_Win_unlock_all(win));
     OK(MPI_Win_lock_all(0, win)); /* not a first call */

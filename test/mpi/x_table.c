@@ -9,45 +9,18 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE
-#include "test.h"
-
-#include <unistd.h>
+#include "told.h"
 
 enum { GETS = 8, WINDOWS = 3 };
-
-static char text[1 << 16];
-
-static int count(const char *wanted)
-{
-    int found = 0;
-
-    for (const char *at = text; NULL != (at = strstr(at, wanted)); ++at) {
-        ++found;
-    }
-    return found;
-}
-
-static int lacks(const char *wanted)
-{
-    int found = count(wanted);
-
-    if (1 != found) {
-        printf("rank %d: %d times \"%s\" in:\n%s\n", test_rank, found, wanted, text);
-    }
-    return 1 != found;
-}
 
 int main(int argc, char **argv)
 {
     const char *kind = argv[1];
     char *base, buffer[64], wanted[256];
-    FILE *told = tmpfile();
     int bad = 0, transparent = 0 == strcmp(kind, "1"), gets;
     MPI_Win win;
 
-    if (NULL == told || 0 > dup2(fileno(told), STDERR_FILENO)) {
-        return 1;
-    }
+    told_begin();
     setenv("OMPI_MCA_osc_cached_helper_stats", "0", 1); /* asked for between nodes */
     setenv("OMPI_MCA_osc_cached_stats", kind, 1);
     test_init(&argc, &argv);
@@ -63,39 +36,33 @@ int main(int argc, char **argv)
         OK(MPI_Win_unlock_all(win));
         OK(MPI_Win_free(&win));
     }
-    MPI_Finalize();
-    fflush(stderr);
-    rewind(told);
-    text[fread(text, 1, sizeof(text) - 1, told)] = '\0';
+    told_end();
 
     gets = GETS * test_size;
     if (0 != test_rank) {
-        if (0 != count("cached")) {
-            printf("rank %d said:\n%s\n", test_rank, text);
-        }
-        return 0 != count("cached");
+        return told_wrong("cached", 0);
     }
     if (0 == strcmp(kind, "json")) {
-        bad |= lacks("{\"osc_cached\": {\"total\": {\"windows\": 3, \"processes\": 2, "
-                     "\"hit_rate\": 0.8750, \"gets\": 48,");
-        bad |= lacks("{\"name\": \"last\", \"mode\": \"always\", ");
-        bad |= lacks("\"windows\": 2, \"processes\": 2, \"hit_rate\": 0.8750, \"gets\": 32, "
-                     "\"rgets\": 0, \"hits\": 28,");
+        bad |= told_lacks("{\"osc_cached\": {\"total\": {\"windows\": 3, \"processes\": 2, "
+                          "\"hit_rate\": 0.8750, \"gets\": 48,");
+        bad |= told_lacks("{\"name\": \"last\", \"mode\": \"always\", ");
+        bad |= told_lacks("\"windows\": 2, \"processes\": 2, \"hit_rate\": 0.8750, \"gets\": 32, "
+                          "\"rgets\": 0, \"hits\": 28,");
         return bad;
     }
     snprintf(wanted, sizeof(wanted),
              "osc/cached: %d gets of %d processes in 3 windows, %s %% from the cache; ",
              WINDOWS * gets, test_size, transparent ? "0.0" : "87.5");
-    bad |= lacks(wanted);
+    bad |= told_lacks(wanted);
     snprintf(wanted, sizeof(wanted), "\n  first                      2 %-11s ",
              transparent ? "transparent" : "always");
-    bad |= lacks(wanted);
-    bad |= lacks("\n  last                       1 ");
+    bad |= told_lacks(wanted);
+    bad |= told_lacks("\n  last                       1 ");
     if (transparent) {
         snprintf(wanted, sizeof(wanted),
                  "\n    %d bypassed: mode transparent keeps nothing between lock and unlock",
                  2 * gets);
-        bad |= lacks(wanted);
+        bad |= told_lacks(wanted);
     }
     return bad;
 }

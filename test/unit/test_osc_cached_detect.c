@@ -39,6 +39,7 @@ typedef struct {
     char *memory, *base;
     osc_cached_message_t queue[QUEUE];
     size_t queued;
+    _Atomic uint64_t slow_from, slow_to, slow_times;
 } owner_t;
 
 static _Atomic uint64_t clock_ns;
@@ -74,19 +75,31 @@ static void send_message(void *context, const osc_cached_message_t *message)
     }
 }
 
-/* A window that begins after some bytes of its first page, and ends with as many of a last one. */
-static void start(owner_t *owner, size_t skew, uint8_t block_shift)
+static void tell_slow(void *context, uint64_t from, uint64_t to)
+{
+    owner_t *owner = context;
+
+    atomic_store(&owner->slow_from, from);
+    atomic_store(&owner->slow_to, to);
+    atomic_fetch_add(&owner->slow_times, 1);
+}
+
+/* A window that begins after some bytes of its first page, and ends with as many of a last one, in
+ * blocks of so many bytes, a power of two. */
+static void start(owner_t *owner, size_t skew, size_t block)
 {
     osc_cached_directory_config_t directory = {
         .ranks = RANKS, .max_lines = 1 << 10, .protect = true, .alloc = &osc_cached_alloc_default};
     ompi_osc_cached_detect_config_t config = {.size = PAGES * page,
-                                              .block_shift = block_shift,
+                                              .block_shift = (uint8_t) __builtin_ctzll(block),
                                               .directory = &owner->directory,
                                               .post = &owner->post,
                                               .enter = enter,
                                               .leave = leave,
                                               .context = owner,
-                                              .now = now};
+                                              .now = now,
+                                              .slow = UINT64_C(20000000000),
+                                              .tell_slow = tell_slow};
     ompi_osc_cached_stores_reason_t reason;
 
     memset(owner, 0, sizeof(*owner));
@@ -223,7 +236,7 @@ static void test_store(void **state)
     owner_t owner;
 
     (void) state;
-    start(&owner, 0, 12);
+    start(&owner, 0, 4096);
     for (int round = 0; round < 3; ++round) {
         fill(&owner, 1, 5 * page >> 12, 11);
         expect(&owner, OSC_CACHED_MESSAGE_DATA);
@@ -247,13 +260,51 @@ static void test_store(void **state)
     finish(&owner);
 }
 
+/* A store that waits for long is told of once, and others do not wait for that. */
+static void test_slow(void **state)
+{
+    osc_cached_message_t message;
+    writer_t slow, quick;
+    owner_t owner;
+
+    (void) state;
+    start(&owner, 0, 4096);
+    for (uint64_t round = 1; round <= 2; ++round) {
+        fill(&owner, 1, 5 * page >> 12, 11);
+        expect(&owner, OSC_CACHED_MESSAGE_DATA);
+        begin(&slow, owner.base + 5 * page + 9);
+        message = expect(&owner, OSC_CACHED_MESSAGE_INV);
+        usleep(250000); /* the thread has looked */
+        assert_int_equal(round - 1, atomic_load(&owner.slow_times));
+        atomic_fetch_add(&clock_ns, UINT64_C(20000000001));
+        while (round != atomic_load(&owner.slow_times)) {
+            sched_yield();
+        }
+        assert_int_equal(5 * page, atomic_load(&owner.slow_from));
+        assert_int_equal(6 * page, atomic_load(&owner.slow_to));
+        usleep(250000);
+        assert_int_equal(round, atomic_load(&owner.slow_times));
+        assert_false(atomic_load(&slow.done));
+        acknowledge(&owner, message);
+        end(&slow);
+        atomic_fetch_add(&clock_ns, UINT64_C(10000000000000)); /* it shares again */
+    }
+    fill(&owner, 1, 7 * page >> 12, 12);
+    expect(&owner, OSC_CACHED_MESSAGE_DATA);
+    begin(&quick, owner.base + 7 * page);
+    acknowledge(&owner, expect(&owner, OSC_CACHED_MESSAGE_INV));
+    end(&quick);
+    assert_int_equal(2, atomic_load(&owner.slow_times));
+    finish(&owner);
+}
+
 /* Copies that went by themselves: a store waits for nobody. */
 static void test_evicted(void **state)
 {
     owner_t owner;
 
     (void) state;
-    start(&owner, 0, 12);
+    start(&owner, 0, 4096);
     fill(&owner, 1, 2 * page >> 12, 11);
     expect(&owner, OSC_CACHED_MESSAGE_DATA);
     receive(&owner, (osc_cached_message_t){.kind = OSC_CACHED_MESSAGE_EVICT,
@@ -271,15 +322,11 @@ static void test_evicted(void **state)
 static void test_skewed(void **state)
 {
     osc_cached_message_t first, second;
-    uint8_t shift = 0;
     writer_t writer;
     owner_t owner;
 
     (void) state;
-    while (((size_t) 1 << shift) < page) {
-        ++shift;
-    }
-    start(&owner, 100, shift);
+    start(&owner, 100, page);
     fill(&owner, 1, 0, 11);
     expect(&owner, OSC_CACHED_MESSAGE_DIRECT);
     fill(&owner, 1, PAGES - 1, 12);
@@ -308,15 +355,11 @@ static void test_held(void **state)
     osc_cached_message_t hold = {
         .kind = OSC_CACHED_MESSAGE_HOLD, .peer = 2, .first = 3, .count = 3, .name = 7};
     osc_cached_message_t message;
-    uint8_t shift = 0;
     writer_t writer;
     owner_t owner;
 
     (void) state;
-    while (((size_t) 1 << shift) < page) {
-        ++shift;
-    }
-    start(&owner, 100, shift);
+    start(&owner, 100, page);
     for (uint32_t i = 2; i <= 6; ++i) {
         fill(&owner, 1, i, 10 + i);
         expect(&owner, OSC_CACHED_MESSAGE_DATA);
@@ -376,14 +419,14 @@ static void test_idle(void **state)
     owner_t owner;
 
     (void) state;
-    start(&owner, 0, 12);
+    start(&owner, 0, 4096);
     memset(owner.base, 1, PAGES * page);
     assert_int_equal(before, count_threads());
     fill(&owner, 1, 5 * page >> 12, 11);
     expect(&owner, OSC_CACHED_MESSAGE_DATA);
     assert_int_equal(before + 1, count_threads());
     finish(&owner);
-    start(&owner, 0, 12);
+    start(&owner, 0, 4096);
     finish(&owner);
     assert_int_equal(before, count_threads());
 }
@@ -392,15 +435,11 @@ static void test_idle(void **state)
 static void test_large_blocks(void **state)
 {
     osc_cached_message_t message;
-    uint8_t shift = 2;
     writer_t writer;
     owner_t owner;
 
     (void) state;
-    while (((size_t) 1 << shift) < 4 * page) {
-        ++shift;
-    }
-    start(&owner, 0, shift);
+    start(&owner, 0, 4 * page);
     fill(&owner, 1, 2, 11);
     expect(&owner, OSC_CACHED_MESSAGE_DATA);
     begin(&writer, owner.base + 11 * page + 7);
@@ -421,7 +460,7 @@ static void test_withdraws(void **state)
     owner_t owner;
 
     (void) state;
-    start(&owner, 0, 12);
+    start(&owner, 0, 4096);
     for (uint32_t i = 0; i < 3; ++i) {
         fill(&owner, 1, i * page >> 12, 10 + i);
         expect(&owner, OSC_CACHED_MESSAGE_DATA);
@@ -485,15 +524,11 @@ static void test_random(void **state)
     bool valid[RANKS][PAGES] = {0};
     osc_cached_message_t message, late[64];
     size_t lates = 0;
-    uint8_t shift = 0;
     pthread_t writer;
 
     (void) state;
     printf("seed: %llu\n", (unsigned long long) random);
-    while (((size_t) 1 << shift) < page) {
-        ++shift;
-    }
-    start(&play.owner, 0, shift);
+    start(&play.owner, 0, page);
     assert_int_equal(0, pthread_create(&writer, NULL, play_store, &play));
     while (!atomic_load(&play.done) || 0 < lates) {
         size_t block = random_below(&random, PAGES);
@@ -543,6 +578,7 @@ int main(void)
         cmocka_unit_test(test_skewed),    cmocka_unit_test(test_large_blocks),
         cmocka_unit_test(test_withdraws), cmocka_unit_test(test_random),
         cmocka_unit_test(test_held),      cmocka_unit_test(test_idle),
+        cmocka_unit_test(test_slow),
     };
     ompi_osc_cached_stores_config_t config = {.now = now, .inner = true};
     ompi_osc_cached_stores_reason_t reason;

@@ -114,6 +114,27 @@ static void test_table(void **state)
                         "osc/cached: 12345 hits compared with the target's memory, 0 differ\n");
 }
 
+/* All counters of coherence and of cooperation, where there are some. */
+static void test_groups(void **state)
+{
+    osc_cached_row_t row = a_row("shared", "coherent", 100, 60);
+
+    (void) state;
+    table.count = 0;
+    osc_cached_table_add(&table, &row);
+    osc_cached_table_print(&table, text, sizeof(text));
+    assert_null(strstr(text, "coherence"));
+    assert_null(strstr(text, "cooperate"));
+    for (int i = OSC_CACHED_STAT_coherence_fills; i <= OSC_CACHED_STAT_cooperate_lasts; ++i) {
+        row.sums[i] = (uint64_t) (i - OSC_CACHED_STAT_coherence_fills);
+    }
+    osc_cached_table_add(&table, &row);
+    osc_cached_table_print(&table, text, sizeof(text));
+    has("\n    coherence: 1 directs, 2 holds, 3 recalls, 4 dropped, 5 invalidations, 6 syncs, "
+        "7 traps\n"
+        "    cooperate: 8 kept, 9 forwards, 10 backs, 11 evictions, 12 lasts\n");
+}
+
 /* One reason each. */
 static void test_reasons(void **state)
 {
@@ -203,9 +224,8 @@ static void test_json(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers), cmocka_unit_test(test_table),
-        cmocka_unit_test(test_reasons), cmocka_unit_test(test_many),
-        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_numbers), cmocka_unit_test(test_table), cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_reasons), cmocka_unit_test(test_many),  cmocka_unit_test(test_json),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,7 @@ from spack_repo.builtin.packages.openmpi.package import Openmpi as BuiltinOpenmp
 
 from spack.package import *
 
-# The tree that this recipe lies in, seen from this folder.
+# The tree that this recipe lies in, seen from this directory.
 TREE = os.path.join(*[".."] * 6)
 
 # ompi-patches/5.0/series
@@ -19,6 +19,8 @@ PATCHES = (
     "0005-common-ucx-thread-exit.patch",
     "0006-common-ucx-request-flush-endpoint.patch",
     "0007-common-ucx-close-endpoints.patch",
+    "0023-common-ucx-progress-idle-workers.patch",
+    "0024-osc-ucx-free-barrier.patch",
     "0008-common-ucx-flush-endpoints.patch",
     "0019-common-ucx-progress-default-worker.patch",
     "0020-common-ucx-worker-threads.patch",
@@ -28,12 +30,16 @@ PATCHES = (
     "0011-pml-ob1-revoke-lock.patch",
     "0012-pml-ob1-receive-numbers.patch",
     "0013-pml-ob1-queue-lengths.patch",
+    "0025-pml-ob1-any-source-lengths.patch",
     "0014-pml-ob1-extended-header.patch",
     "0015-pml-base-bsend-count.patch",
+    "0026-pml-base-bsend-failed.patch",
     "0016-pml-ob1-pending-ack.patch",
     "0021-pml-ob1-probe-failed.patch",
     "0017-mca-base-pvar-dump.patch",
     "0018-mpiext-cached.patch",
+    "0027-mpiext-cached-fortran.patch",
+    "0028-mpiext-cached-fortran-2008.patch",
 )
 
 # Folder of the tree -> place in Open MPI's
@@ -60,6 +66,7 @@ class Openmpi(BuiltinOpenmpi):
     )
 
     depends_on("flex", type="build", when="+locality")
+    depends_on("pandoc", type="build", when="+locality")
     for _name in PATCHES:
         patch(os.path.join(TREE, "ompi-patches", "5.0", _name), when="+locality")
 
@@ -73,6 +80,11 @@ class Openmpi(BuiltinOpenmpi):
     @when("+locality")
     def autoreconf(self, spec, prefix):
         which("perl")("autogen.pl", "--force")
+
+    @run_after("install", when="+locality")
+    def install_command(self):
+        script = os.path.join(os.path.dirname(__file__), TREE, "contrib", "install-command")
+        Executable(script)(self.prefix.bin.mpicc, self.prefix)
 
     def configure_args(self):
         arguments = super().configure_args()

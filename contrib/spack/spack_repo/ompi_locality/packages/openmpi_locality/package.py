@@ -31,6 +31,7 @@ class OpenmpiLocality(AutotoolsPackage):
     depends_on("autoconf", type="build")
     depends_on("automake", type="build")
     depends_on("libtool", type="build")
+    depends_on("pandoc", type="build")
     depends_on("hwloc@2:")
     for _release, _sha256 in OPENMPI.items():
         resource(
@@ -46,8 +47,13 @@ class OpenmpiLocality(AutotoolsPackage):
     depends_on("openmpi@" + ",".join(OPENMPI) + " +devel_headers fabrics=ucx")
 
     sanity_check_is_file = [
+        "bin/ompi-locality",
         "lib/openmpi/mca_osc_cached.so",
         "lib/openmpi/mca_pml_llamatch.so",
+        "lib/openmpi/ompi-locality-probe",
+        "share/man/man1/ompi-locality.1",
+        "share/man/man7/osc_cached.7",
+        "share/man/man7/pml_llamatch.7",
     ]
 
     def autoreconf(self, spec, prefix):

@@ -1,0 +1,197 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Messages of the directory and of copies, as notes from helper to helper.
+ */
+
+#include "ompi_config.h"
+
+#include "osc_cached_coherence_state.h"
+
+/* Counters that anybody may read. */
+static void publish_counts(coherence_t *c)
+{
+    const unsigned long values[OSC_CACHED_COHERENCE_COUNTS] = {
+        (unsigned long) c->copies.counts.fills,
+        (unsigned long) c->copies.counts.directs,
+        (unsigned long) c->copies.counts.holds,
+        (unsigned long) c->copies.counts.recalls,
+        (unsigned long) c->dropped,
+        (unsigned long) c->directory.counts.invalidations,
+        (unsigned long) c->syncs,
+        (unsigned long) (c->traps
+                         + ((NULL == c->detect) ? 0 : ompi_osc_cached_detect_traps(c->detect))),
+        (unsigned long) c->copies.counts.kept,
+        (unsigned long) c->copies.counts.forwards,
+        (unsigned long) c->copies.counts.backs,
+        (unsigned long) c->copies.counts.evictions,
+        (unsigned long) ((NULL == c->cooperation)
+                             ? 0
+                             : ompi_osc_cached_cooperate_lasts(c->cooperation)),
+    };
+
+    for (int i = 0; i < OSC_CACHED_COHERENCE_COUNTS; ++i) {
+        atomic_store_explicit(&c->counts[i], values[i], memory_order_relaxed);
+    }
+}
+
+void ompi_osc_cached_coherence_leave(coherence_t *c)
+{
+    publish_counts(c);
+    ompi_osc_cached_helper_leave();
+}
+
+/* --- To others */
+
+static osc_cached_request_t note_of(const osc_cached_message_t *message, osc_cached_window_id_t id,
+                                    uint32_t sender)
+{
+    return (osc_cached_request_t){
+        .operation = message->kind,
+        .window = id,
+        .at = message->first,
+        .count = message->count,
+        .token = message->name,
+        .layout = sender,
+        .session = message->owner,
+        .announce = message->reader,
+        .element = message->whole,
+        .last = message->alone,
+    };
+}
+
+void ompi_osc_cached_coherence_send_bytes(void *context, const osc_cached_message_t *message,
+                                          void *data, uint32_t bytes)
+{
+    coherence_t *c = context;
+    osc_cached_request_t note = note_of(message, c->id, c->rank);
+
+    note.length = bytes;
+    ompi_osc_cached_helper_note(c->names[message->peer], note, data);
+}
+
+void ompi_osc_cached_coherence_send(void *context, const osc_cached_message_t *message)
+{
+    coherence_t *c = context;
+
+    if (OSC_CACHED_MESSAGE_HELD == message->kind && NULL != c->detect) {
+        ompi_osc_cached_detect_open_pages(c->detect, message->first, message->count);
+    }
+    if (c->rank == message->peer) {
+        if (OSC_CACHED_MESSAGE_HELD == message->kind
+            && (NULL == c->detect || !ompi_osc_cached_detect_held(c->detect, message->name))) {
+            ompi_osc_cached_coherence_own_is_held(c, message->name);
+        }
+    } else if (NULL != c->cooperation && OSC_CACHED_MESSAGE_DATA == message->kind) {
+        ompi_osc_cached_cooperate_send(c->cooperation, message);
+    } else {
+        ompi_osc_cached_coherence_send_bytes(c, message, NULL, 0);
+    }
+}
+
+/* --- From others */
+
+static osc_cached_message_t message_of(const osc_cached_request_t *note)
+{
+    return (osc_cached_message_t){
+        .kind = note->operation,
+        .first = note->at,
+        .count = note->count,
+        .name = (uint32_t) note->token,
+        .peer = note->layout,
+        .owner = note->session,
+        .reader = note->announce,
+        .whole = 0 != note->element,
+        .alone = note->last,
+    };
+}
+
+/* Who waits for us wants to know for whom we wait, or we have asked that. */
+static void hear_of_slow(coherence_t *c, const osc_cached_message_t *message)
+{
+    osc_cached_message_t answer = *message;
+
+    if (message->owner != c->rank) {
+        c->slow = (int) message->reader;
+    } else if (osc_cached_directory_slow(&c->directory, &answer.reader)) {
+        ompi_osc_cached_coherence_send(c, &answer);
+    }
+}
+
+void ompi_osc_cached_coherence_bury(coherence_t *c, uint32_t rank)
+{
+    if (c->rank != rank && !c->is_dead[rank]) {
+        c->is_dead[rank] = true;
+        if (NULL != c->detect) {
+            /* what it has sent may be executed when it holds nothing any more */
+            osc_cached_directory_close(&c->directory, &c->post);
+        }
+        osc_cached_directory_dead(&c->directory, rank, &c->post);
+        osc_cached_copies_dead(&c->copies, rank);
+        if (NULL != c->detect) {
+            ompi_osc_cached_detect_settle(c->detect);
+        }
+    }
+}
+
+void ompi_osc_cached_coherence_hear(void *context, const osc_cached_request_t *note,
+                                    const void *data)
+{
+    osc_cached_message_t message = message_of(note);
+    coherence_t *c = context;
+    unsigned flags = 0;
+
+    if (message.peer >= c->copies.config.ranks || message.owner >= c->copies.config.ranks
+        || message.reader >= c->copies.config.ranks || message.peer == c->rank) {
+        return; /* damaged */
+    }
+    if (OSC_CACHED_MESSAGE_SLOW == message.kind) {
+        hear_of_slow(c, &message);
+    } else if (OSC_CACHED_MESSAGE_DEAD == message.kind) {
+        ompi_osc_cached_coherence_bury(c, message.reader);
+    } else if (OSC_CACHED_MESSAGE_IS_FOR_OWNER(message.kind)) {
+        if (message.owner == c->rank) {
+            if (NULL != c->detect && OSC_CACHED_MESSAGE_FILL == message.kind) {
+                flags = ompi_osc_cached_detect_fill(c->detect, message.first);
+            }
+            if (NULL != c->cooperation && OSC_CACHED_MESSAGE_FILL == message.kind) {
+                flags |= ompi_osc_cached_cooperate_fill(c->cooperation, message.first);
+            }
+            osc_cached_directory_receive(&c->directory, &message, flags, &c->post);
+            if (NULL != c->detect) {
+                ompi_osc_cached_detect_settle(c->detect);
+            }
+        }
+    } else if (message.owner != c->rank) {
+        c->answered +=
+            OSC_CACHED_MESSAGE_DATA == message.kind || OSC_CACHED_MESSAGE_DIRECT == message.kind;
+        c->dropped += OSC_CACHED_MESSAGE_INV == message.kind;
+        if (OSC_CACHED_MESSAGE_RECALL == message.kind) {
+            ompi_osc_cached_coherence_end_pass(c, message.owner);
+        }
+        if (NULL != c->cooperation) {
+            ompi_osc_cached_cooperate_hear(c->cooperation, &message, data, note->length);
+        } else {
+            (void) osc_cached_copies_receive(&c->copies, &message, NULL, &c->post);
+        }
+    }
+    publish_counts(c);
+}
+
+/* Answers go back to who has sent it. */
+static void send_back(void *context, const osc_cached_message_t *message)
+{
+    const osc_cached_request_t *note = context;
+
+    ompi_osc_cached_helper_note(note->origin, note_of(message, note->window, note->layout), NULL);
+}
+
+void ompi_osc_cached_coherence_hear_stray(void *context, const osc_cached_request_t *note,
+                                          const void *data)
+{
+    osc_cached_message_t message = message_of(note);
+    osc_cached_post_t post = {.send = send_back, .context = (void *) note};
+
+    osc_cached_message_unknown(&message, &post);
+}

@@ -1,0 +1,177 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Waiting for others: who has died is not waited for, and of who is slow the user hears.
+ */
+
+#include "ompi_config.h"
+
+#include <sched.h>
+
+#include "opal/runtime/opal_progress.h"
+#include "opal/util/proc.h"
+#include "ompi/proc/proc.h"
+
+#include "osc_cached_coherence_state.h"
+#include "osc_cached_compat.h"
+
+enum { SPINS = 32 }; /* looks before the processor is offered to others */
+
+static bool is_target_held(coherence_t *c, int target)
+{
+    return osc_cached_copies_is_held(&c->copies, (uint32_t) target);
+}
+
+/* One wait, of some time. */
+typedef struct {
+    uint64_t since, looked, asked; /* ns; 0: not yet */
+    int owner;                     /* who was asked whom it waits for */
+    bool told;
+} patience_t;
+
+/* Those of which Open MPI knows that they have died are told to those whose answers we wait for;
+ * the lock is held. */
+static void look_for_dead(coherence_t *c)
+{
+#if OMPI_MAJOR_VERSION >= 5 && OPAL_ENABLE_FT_MPI
+    for (uint32_t i = 0; i < c->copies.config.ranks; ++i) {
+        ompi_proc_t *proc = ompi_group_get_proc_ptr(c->win->w_group, (int) i, false);
+
+        if (NULL == proc || c->is_dead[i] || ompi_proc_is_active(proc)) {
+            continue;
+        }
+        ompi_osc_cached_coherence_bury(c, i);
+        for (uint32_t k = 0; k < c->num_dirty; ++k) {
+            if (!c->is_dead[c->dirty[k]]) {
+                ompi_osc_cached_coherence_send(
+                    c, &(osc_cached_message_t){.kind = OSC_CACHED_MESSAGE_DEAD,
+                                               .peer = c->dirty[k],
+                                               .owner = c->dirty[k],
+                                               .reader = i,
+                                               .count = 1});
+            }
+        }
+    }
+#else
+    (void) c; /* the job ends */
+#endif
+}
+
+/* Whom do we wait for?  Ourselves, as an owner: that is known; the lock is held. */
+static void ask_for_slow(coherence_t *c, patience_t *patience)
+{
+    uint32_t rank;
+
+    c->slow = OSC_CACHED_NOBODY;
+    patience->owner = (int) c->rank;
+    if (osc_cached_directory_slow(&c->directory, &rank)) {
+        c->slow = (int) rank;
+        return;
+    }
+    for (uint32_t i = 0; i < c->num_dirty; ++i) {
+        if (!is_target_held(c, (int) c->dirty[i])) {
+            patience->owner = (int) c->dirty[i];
+            ompi_osc_cached_coherence_send(c,
+                                           &(osc_cached_message_t){.kind = OSC_CACHED_MESSAGE_SLOW,
+                                                                   .peer = c->dirty[i],
+                                                                   .owner = c->dirty[i],
+                                                                   .count = 1});
+            return;
+        }
+    }
+}
+
+/* Somebody lets us wait: it may be dead, and after some seconds the user hears of it once. */
+static void lose_patience(coherence_t *c, patience_t *patience)
+{
+    static const uint64_t second = 1000000000;
+    uint64_t now = ompi_osc_cached_now();
+
+    if (0 == patience->since) {
+        patience->since = patience->looked = now;
+    }
+    if (now - patience->looked < second / 10) {
+        return;
+    }
+    patience->looked = now;
+    ompi_osc_cached_helper_enter();
+    look_for_dead(c);
+    if (0 == patience->asked && 0 < ompi_osc_cached_numbers.slow_seconds
+        && ompi_osc_cached_numbers.slow_seconds < (double) (now - patience->since) / 1e9) {
+        patience->asked = now;
+        ask_for_slow(c, patience);
+    }
+    ompi_osc_cached_coherence_leave(c);
+    if (0 < patience->asked && !patience->told
+        && (OSC_CACHED_NOBODY != c->slow || second < now - patience->asked)) {
+        patience->told = true;
+        opal_show_help("help-mpi-osc-cached.txt", "slow-process", true,
+                       (int) ompi_osc_cached_numbers.slow_seconds,
+                       (OSC_CACHED_NOBODY != c->slow) ? c->slow : patience->owner, (int) c->rank,
+                       opal_process_info.nodename);
+    }
+}
+
+void ompi_osc_cached_coherence_await(coherence_t *c, ompi_osc_cached_coherence_condition_t is_true,
+                                     int target)
+{
+    patience_t patience = {.since = 0};
+    unsigned spins = 0;
+    bool done;
+
+    do {
+        ompi_osc_cached_helper_enter();
+        done = is_true(c, target);
+        ompi_osc_cached_coherence_leave(c);
+        if (!done) {
+            opal_progress();
+            if (SPINS < ++spins) {
+                (void) sched_yield();
+                lose_patience(c, &patience);
+            }
+        }
+    } while (!done);
+}
+
+static bool are_all_held(coherence_t *c, int target)
+{
+    bool held = true;
+
+    for (uint32_t i = 0; i < c->num_dirty && held; ++i) {
+        held = is_target_held(c, (int) c->dirty[i]);
+    }
+    return held;
+}
+
+void ompi_osc_cached_coherence_await_held(coherence_t *c, int target)
+{
+    if ((uint32_t) target != c->rank) {
+        ompi_osc_cached_coherence_await(
+            c, OSC_CACHED_EVERYBODY == target ? are_all_held : is_target_held, target);
+    }
+}
+
+void ompi_osc_cached_coherence_await_write(coherence_t *c, int target)
+{
+    ompi_osc_cached_coherence_await(
+        c, (uint32_t) target == c->rank ? ompi_osc_cached_coherence_is_own_held : is_target_held,
+        target);
+}
+
+void ompi_osc_cached_coherence_tell_slow_store(void *context, uint64_t from, uint64_t to)
+{
+    coherence_t *c = context;
+    uint32_t rank;
+    bool waits;
+
+    ompi_osc_cached_helper_enter();
+    waits = osc_cached_directory_slow(&c->directory, &rank);
+    ompi_osc_cached_coherence_leave(c);
+    if (waits) { /* still */
+        opal_show_help("help-mpi-osc-cached.txt", "slow-store", true,
+                       (int) ompi_osc_cached_numbers.slow_seconds, (int) rank, c->win->w_name,
+                       (unsigned long long) from, (unsigned long long) to - 1, (int) c->rank,
+                       opal_process_info.nodename);
+    }
+}

@@ -1,0 +1,380 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The coherence of a window: its creation, which all processes must agree on, its end, and memory
+ * that becomes part of a second window.
+ */
+
+#include "ompi_config.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "ompi/communicator/communicator.h"
+#include "ompi/constants.h"
+#include "ompi/mca/coll/coll.h"
+
+#include "osc_cached_coherence_state.h"
+#include "osc_cached_compat.h"
+#include "osc_cached_mapping.h"
+#include "osc_cached_memory.h"
+
+enum {
+    MAX_LINES = 1 << 18,   /* blocks in a directory: 16 MiB */
+    MAX_BLOCKS = 1 << 14,  /* blocks that a process remembers to have asked for: 640 KiB */
+    POOL_BLOCKS = 1 << 16, /* the same with a pool of blocks: 2.5 MiB */
+    DIRECTS_TO_RECALL = 4, /* reads that a kept hold may turn away */
+};
+
+/* All of this process, and their lock. */
+static coherence_t *all = NULL;
+static opal_mutex_t listing = OPAL_MUTEX_STATIC_INIT;
+
+/* --- Stores that are noticed (O2) */
+
+static void enter_window(void *context)
+{
+    ompi_osc_cached_helper_enter();
+}
+
+static void leave_window(void *context)
+{
+    ompi_osc_cached_coherence_leave(context);
+}
+
+/* Before others know of the window.  @return why it cannot be had */
+static ompi_osc_cached_stores_reason_t begin_detection(coherence_t *c,
+                                                       const ompi_osc_cached_window_t *window)
+{
+    ompi_osc_cached_detect_config_t config = {
+        .base = (void *) c->base,
+        .size = c->size,
+        .inner = MPI_WIN_FLAVOR_ALLOCATE == window->inner_flavor,
+        .device = ompi_osc_cached_coherence_has_device(),
+        .block_shift = c->copies.config.block_shift,
+        .directory = &c->directory,
+        .post = &c->post,
+        .enter = enter_window,
+        .leave = leave_window,
+        .context = c,
+        .now = ompi_osc_cached_now,
+        .slow = (uint64_t) (1e9 * ompi_osc_cached_numbers.slow_seconds),
+        .tell_slow = ompi_osc_cached_coherence_tell_slow_store,
+    };
+    ompi_osc_cached_stores_reason_t reason;
+
+    if ((size_t) sysconf(_SC_PAGESIZE) >> config.block_shift > 1) {
+        return OSC_CACHED_STORES_SMALL; /* here pages are larger than elsewhere */
+    }
+    if ((uintptr_t) c - (uintptr_t) c->base < c->size) {
+        return OSC_CACHED_STORES_OURS;
+    }
+    c->detect = ompi_osc_cached_detect_open(&config, &reason);
+    return reason;
+}
+
+/* The directory is closed, and nobody has copies. */
+static void end_detection(coherence_t *c)
+{
+    ompi_osc_cached_detect_t *detect;
+
+    ompi_osc_cached_helper_enter();
+    detect = c->detect;
+    c->traps += (NULL == detect) ? 0 : ompi_osc_cached_detect_traps(detect);
+    c->detect = NULL;
+    ompi_osc_cached_coherence_leave(c);
+    /* whose thread may want the lock once more */
+    ompi_osc_cached_detect_close(detect);
+}
+
+/* --- Memory in two windows (O3) */
+
+static bool has_no_copies(coherence_t *c, int target)
+{
+    return !osc_cached_directory_is_shared(&c->directory);
+}
+
+/* For good; the list is locked. */
+static void stop_sharing(coherence_t *c)
+{
+    ompi_osc_cached_helper_enter();
+    osc_cached_directory_close(&c->directory, &c->post);
+    ompi_osc_cached_coherence_leave(c);
+    ompi_osc_cached_coherence_await(c, has_no_copies, 0);
+    end_detection(c);
+}
+
+/* Who creates a window makes its memory known, and then looks for windows that have it; who makes a
+ * window coherent enters it here, and then looks whether its memory is in another one.  So one of
+ * two threads that do so at the same time finds the other one. */
+static void enter_list(coherence_t *c)
+{
+    opal_mutex_lock(&listing);
+    c->next = all;
+    all = c;
+    if (0 < c->size && ompi_osc_cached_is_exposed_twice(c->win, c->base, c->size)) {
+        stop_sharing(c);
+    }
+    opal_mutex_unlock(&listing);
+}
+
+void ompi_osc_cached_coherence_exposed(const void *base, size_t size)
+{
+    uintptr_t begin = (uintptr_t) base, end = begin + size;
+
+    opal_mutex_lock(&listing);
+    for (coherence_t *c = all; NULL != c; c = c->next) {
+        uintptr_t from = (uintptr_t) c->base, to = from + c->size;
+
+        if (begin < to && from < end) {
+            stop_sharing(c);
+        }
+    }
+    opal_mutex_unlock(&listing);
+}
+
+/* --- Creation */
+
+static uint8_t log_of(uint64_t block)
+{
+    uint8_t shift = 0;
+
+    while (UINT64_C(1) << shift < block) {
+        ++shift;
+    }
+    return shift;
+}
+
+/* Before others know of the window. @return whether there is memory for it */
+static bool begin_cooperation(coherence_t *c, const ompi_osc_cached_window_t *window,
+                              ompi_osc_cached_cooperate_t policy)
+{
+    ompi_osc_cached_cooperate_config_t config = {
+        .policy = policy,
+        .helper = window->helper,
+        .copies = &c->copies,
+        .directory = &c->directory,
+        .post = &c->post,
+        .size = c->size,
+        .send = ompi_osc_cached_coherence_send_bytes,
+        .context = c,
+        .enter = enter_window,
+        .leave = leave_window,
+    };
+
+    c->cooperation = ompi_osc_cached_cooperate_create(&config);
+    return NULL != c->cooperation;
+}
+
+static coherence_t *create(const ompi_osc_cached_window_t *window, const void *base, size_t size,
+                           const int64_t votes[OSC_CACHED_VOTES], bool protects,
+                           ompi_communicator_t *comm)
+{
+    uint32_t ranks = (uint32_t) ompi_comm_size(comm);
+    ompi_osc_cached_cooperate_t policy =
+        (ompi_osc_cached_cooperate_t) votes[OSC_CACHED_VOTE_COOPERATE];
+    coherence_t *c = calloc(1, sizeof(*c));
+    osc_cached_directory_config_t directory = {.ranks = ranks,
+                                               .rank = (uint32_t) ompi_comm_rank(comm),
+                                               .max_lines = MAX_LINES,
+                                               .recall = DIRECTS_TO_RECALL,
+                                               .protect = protects,
+                                               .cooperate = OSC_CACHED_COOPERATE_PRIVATE < policy,
+                                               .alloc = &osc_cached_alloc_default};
+    osc_cached_copies_config_t copies = {
+        .ranks = ranks,
+        .rank = directory.rank,
+        .max_blocks = OSC_CACHED_COOPERATE_OFF == policy ? MAX_BLOCKS : POOL_BLOCKS,
+        .block_shift = log_of((uint64_t) votes[OSC_CACHED_VOTE_BLOCK]),
+        .waits = OSC_CACHED_COOPERATE_OFF != policy,
+        .alloc = &osc_cached_alloc_default};
+
+    if (NULL == c) {
+        return NULL;
+    }
+    OBJ_CONSTRUCT(&c->looking, opal_mutex_t);
+    c->rank = directory.rank;
+    c->base = base;
+    c->size = size;
+    c->protects = 0 == votes[OSC_CACHED_VOTE_OPEN];
+    c->id = ompi_osc_cached_helper_names(window);
+    c->win = window->win;
+    c->slow = OSC_CACHED_NOBODY;
+    c->own_held = true;
+    /* other processes may have memory that the program has mapped, and devices raise no faults */
+    ompi_osc_cached_changes_init(
+        &c->changes, base, size, copies.block_shift,
+        !ompi_osc_cached_helper_has_rdma()
+            && (MPI_WIN_FLAVOR_ALLOCATE == window->inner_flavor
+                || OSC_CACHED_MAPPING_PRIVATE == ompi_osc_cached_mapping(base, size)));
+    c->post = (osc_cached_post_t){.send = ompi_osc_cached_coherence_send, .context = c};
+    c->names = malloc(ranks * sizeof(*c->names));
+    c->dirty = malloc(ranks * sizeof(*c->dirty));
+    c->is_dirty = calloc(ranks, sizeof(*c->is_dirty));
+    c->is_dead = calloc(ranks, sizeof(*c->is_dead));
+    if (!window->threaded) {
+        c->passes = calloc(ranks, sizeof(*c->passes));
+        c->passing = calloc(ranks, sizeof(*c->passing));
+        c->passed = malloc(ranks * sizeof(*c->passed));
+        c->is_passed = calloc(ranks, sizeof(*c->is_passed));
+    }
+    if (NULL == c->names || NULL == c->dirty || NULL == c->is_dirty || NULL == c->is_dead
+        || (!window->threaded
+            && (NULL == c->passes || NULL == c->passing || NULL == c->passed
+                || NULL == c->is_passed))
+        || OSC_CACHED_OK != osc_cached_directory_init(&c->directory, &directory)) {
+        c->directory.config.alloc = NULL;
+        ompi_osc_cached_coherence_destroy(c);
+        return NULL;
+    }
+    if (OSC_CACHED_OK != osc_cached_copies_init(&c->copies, &copies)) {
+        c->copies.config.alloc = NULL;
+        ompi_osc_cached_coherence_destroy(c);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < ranks; ++i) {
+        c->names[i] = ompi_osc_cached_helper_name(comm->c_local_group, (int) i);
+    }
+    if (OSC_CACHED_COOPERATE_OFF != policy && !begin_cooperation(c, window, policy)) {
+        ompi_osc_cached_coherence_destroy(c);
+        return NULL;
+    }
+    return c;
+}
+
+/* Whether all processes can have it, and one has something to share. */
+static bool is_agreed(ompi_communicator_t *comm, bool can, bool shares)
+{
+    int values[2] = {can, -(int) shares};
+
+    return OMPI_SUCCESS
+               == comm->c_coll->coll_allreduce(MPI_IN_PLACE, values, 2, MPI_INT, MPI_MIN, comm,
+                                               comm->c_coll->coll_allreduce_module)
+           && 0 < values[0] && 0 > values[1];
+}
+
+void ompi_osc_cached_coherence_attach(ompi_osc_cached_window_t *window, opal_info_t *info,
+                                      const void *base, size_t size, bool shared,
+                                      ompi_communicator_t *comm,
+                                      const int64_t votes[OSC_CACHED_VOTES])
+{
+    ompi_osc_cached_wish_t wish = ompi_osc_cached_coherence_wish(info, false);
+    bool detects = OSC_CACHED_STORES_DETECT == wish.stores;
+    ompi_osc_cached_stores_reason_t reason = OSC_CACHED_STORES_NOTICED;
+    coherence_t *c = NULL;
+    bool good = false;
+
+    /* a helper, and of which kind, all processes have or none */
+    if (votes[OSC_CACHED_VOTE_COHERENT] && NULL != window && NULL != window->helper
+        && NULL == window->memory) {
+        if (window->cacheable) {
+            c = create(window, base, size, votes, detects, comm);
+        }
+        if (NULL != c && detects && !shared) {
+            reason = begin_detection(c, window);
+            if (OSC_CACHED_STORES_NOTICED != reason && OSC_CACHED_STORES_NO_PAGE != reason) {
+                ompi_osc_cached_coherence_destroy(c);
+                c = NULL;
+            }
+        }
+        if (NULL != c) {
+            ompi_osc_cached_helper_listen_to_strays(ompi_osc_cached_coherence_hear_stray);
+            ompi_osc_cached_helper_listen(c->id, ompi_osc_cached_coherence_hear, c);
+            if (shared) {
+                ompi_osc_cached_helper_enter();
+                osc_cached_directory_close(&c->directory, &c->post);
+                ompi_osc_cached_coherence_leave(c);
+            }
+        }
+        /* and from here on others may send */
+        good = is_agreed(comm, NULL != c,
+                         ompi_osc_cached_coherence_insists(&wish)
+                             || (!shared && OSC_CACHED_STORES_NO_PAGE != reason));
+        if (!good && NULL != c) {
+            ompi_osc_cached_helper_listen(c->id, NULL, NULL);
+            ompi_osc_cached_coherence_destroy(c);
+        }
+    }
+    if (NULL == window) {
+        return;
+    }
+    if (good) {
+        window->coherence = c;
+        window->coherence_counts = c->counts;
+        window->coherence_block = (uint32_t) votes[OSC_CACHED_VOTE_BLOCK];
+        window->stores = (ompi_osc_cached_stores_t) wish.stores;
+        window->cooperate = (ompi_osc_cached_cooperate_t) votes[OSC_CACHED_VOTE_COOPERATE];
+        window->cache.more = ompi_osc_cached_coherence_term;
+        window->cache.more_context = &c->copies;
+        enter_list(c);
+    } else if (OSC_CACHED_STORES_OFF == wish.stores) {
+        window->stores = OSC_CACHED_STORES_OFF; /* MPI_Win_get_info tells what is in force */
+    }
+    if (!good && OSC_CACHED_MODE_COHERENT == wish.mode) {
+        ompi_osc_cached_coherence_explain(window, info, &wish, reason, votes);
+    }
+    window->mode = ompi_osc_cached_mode_in_force(
+        window, (OSC_CACHED_MODE_COHERENT == wish.mode) ? OSC_CACHED_MODE_COHERENT : window->mode);
+}
+
+/* --- End */
+
+static bool is_answered(coherence_t *c, int target)
+{
+    bool answered = c->answered >= c->copies.counts.fills;
+
+    for (uint32_t i = 0; i < c->copies.config.ranks && !answered; ++i) {
+        answered = c->is_dead[i]; /* who may have been asked */
+    }
+    return answered;
+}
+
+void ompi_osc_cached_coherence_drain(struct ompi_osc_cached_coherence_t *coherence)
+{
+    if (NULL == coherence) {
+        return;
+    }
+    ompi_osc_cached_coherence_await(coherence, is_answered, 0);
+    opal_mutex_lock(&listing);
+    if (NULL != coherence->detect) { /* the memory goes: nobody's copies may depend on it */
+        stop_sharing(coherence);
+    }
+    opal_mutex_unlock(&listing);
+}
+
+void ompi_osc_cached_coherence_destroy(struct ompi_osc_cached_coherence_t *c)
+{
+    if (NULL == c) {
+        return;
+    }
+    opal_mutex_lock(&listing);
+    for (coherence_t **link = &all; NULL != *link; link = &(*link)->next) {
+        if (c == *link) {
+            *link = c->next;
+            break;
+        }
+    }
+    opal_mutex_unlock(&listing);
+    if (NULL != c->detect) {
+        end_detection(c);
+    }
+    if (NULL != c->copies.config.alloc) {
+        osc_cached_copies_fini(&c->copies);
+    }
+    if (NULL != c->directory.config.alloc) {
+        osc_cached_directory_fini(&c->directory);
+    }
+    ompi_osc_cached_cooperate_destroy(c->cooperation);
+    free(c->names);
+    free(c->dirty);
+    free(c->is_dirty);
+    free(c->is_dead);
+    ompi_osc_cached_changes_end(&c->changes);
+    OBJ_DESTRUCT(&c->looking);
+    free(c->passes);
+    free(c->passing);
+    free(c->passed);
+    free(c->is_passed);
+    free(c);
+}

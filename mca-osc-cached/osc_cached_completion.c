@@ -1,0 +1,192 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Which operations a synchronisation completes, and what gets have cost until then.
+ */
+
+#include "ompi_config.h"
+
+#include "osc_cached_completion.h"
+
+#include "node/osc_cached_node.h"
+
+enum {
+    TIMED_FIRST = 8, /* synchronisations whose gets are measured at the start ... */
+    TIMED_EVERY = 16 /* ... and then one of these */
+};
+
+bool ompi_osc_cached_has_failed_only(ompi_osc_cached_window_t *window, int ret)
+{
+    if (OMPI_ERR_RMA_SYNC == ret) {
+        return false;
+    }
+    ompi_osc_cached_window_invalidate(window);
+    return true;
+}
+
+/* What the gets since the last synchronisation cost, when they were measured; caller holds the
+ * lock. */
+static void end_batch(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                      uint64_t sync_ns)
+{
+    uint32_t below = ompi_osc_cached_cheap_below();
+
+    if (0 == peer->batch_gets) {
+        return;
+    }
+    if (0 < peer->batch_timed) {
+        osc_cached_profit_timed(&peer->profit,
+                                peer->batch_ns / peer->batch_timed + sync_ns / peer->batch_gets);
+        if (peer->profit.get_ns < below) {
+            /* what this round has saved, before it ends */
+            ompi_osc_cached_window_settle(window, peer);
+            peer->profit.looked = 0;
+            peer->profit.hits = 0;
+            peer->profit.joins = 0;
+        }
+        osc_cached_profit_compare(&peer->profit, below);
+    }
+    ++peer->batches;
+    OSC_CACHED_WRITE(peer->untimed,
+                     TIMED_FIRST <= peer->batches && 0 != peer->batches % TIMED_EVERY);
+    peer->batch_gets = 0;
+    OSC_CACHED_WRITE(peer->batch_timed, 0);
+    peer->batch_ns = 0;
+}
+
+/* Take what gets have brought, and measure that as often as the gets; caller holds the lock. */
+static void fill(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer, uint64_t sequence)
+{
+    uint32_t records = window->cache.num_records;
+    uint64_t begin = peer->untimed ? 0 : ompi_osc_cached_now();
+
+    osc_cached_cache_complete(&window->cache, &peer->cache, sequence);
+    records -= window->cache.num_records;
+    if (!peer->untimed && 0 < records) {
+        osc_cached_profit_follow(&window->costs.copy_ns, ompi_osc_cached_since(begin, 1) / records);
+    }
+}
+
+void ompi_osc_cached_complete_peer(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                                   uint64_t sequence, bool at_target, uint64_t sync_ns)
+{
+    if (0 != peer->cache.head) {
+        fill(window, peer, sequence);
+    }
+    end_batch(window, peer, sync_ns);
+    if (!at_target) {
+        if (peer->completed_local < sequence) {
+            peer->completed_local = sequence;
+        }
+        return;
+    }
+    if (peer->completed < sequence) {
+        peer->completed = sequence;
+    }
+    if (OPAL_UNLIKELY(NULL != window->sharing) && !ompi_osc_cached_is_dirty(peer)) {
+        ompi_osc_cached_node_written(window, peer->rank);
+    }
+    if ((peer->state & OSC_CACHED_PEER_BUSY) && peer->issued <= peer->completed) {
+        peer->state &= (uint8_t) ~OSC_CACHED_PEER_BUSY;
+        if (NULL == peer->prev_busy) {
+            OSC_CACHED_WRITE(window->busy, peer->next_busy);
+        } else {
+            peer->prev_busy->next_busy = peer->next_busy;
+        }
+        if (NULL != peer->next_busy) {
+            peer->next_busy->prev_busy = peer->prev_busy;
+        }
+    }
+}
+
+void ompi_osc_cached_complete_all(ompi_osc_cached_window_t *window, uint64_t sequence,
+                                  bool at_target, uint64_t sync_ns)
+{
+    ompi_osc_cached_peer_t *next;
+
+    if (0 == sequence) {
+        return;
+    }
+    for (ompi_osc_cached_peer_t *peer = window->busy; NULL != peer; peer = next) {
+        next = peer->next_busy;
+        ompi_osc_cached_complete_peer(window, peer, sequence, at_target, sync_ns);
+    }
+    window->timed = false;
+}
+
+void ompi_osc_cached_try_all_again(ompi_osc_cached_window_t *window)
+{
+    if (0 >= window->passes_left--) {
+        osc_cached_peers_place_t place = {0};
+        ompi_osc_cached_peer_t *peer;
+
+        window->passes_left = PASSED_SYNCS;
+        while (window->loose && NULL != (peer = osc_cached_peers_next(&window->peers, &place))) {
+            try_again(peer);
+        }
+    }
+    window->loose = window->peers.lacking;
+}
+
+/* What other processes of the node have fetched
+ * meanwhile may be older than an own write among them. */
+void ompi_osc_cached_all_are_counted(ompi_osc_cached_window_t *window)
+{
+    if (OPAL_UNLIKELY(window->uncounted && NULL != window->sharing)) {
+        ompi_osc_cached_window_forget(window);
+    }
+    window->uncounted = false;
+}
+
+/* UCX 1.13 returns too early when both sides of shared memory fetch from windows made by
+ * MPI_Win_create, and more often so beside a helper: gets that are not kept come late, too.
+ * osc/rdma forgets targets that were locked one by one.  Caller holds the lock. */
+static bool is_flushed_before(const ompi_osc_cached_window_t *window,
+                              const ompi_osc_cached_peer_t *peer)
+{
+    switch (window->flush_first) {
+    case OSC_CACHED_FLUSH_FETCHING:
+        return MPI_WIN_FLAVOR_CREATE == window->inner_flavor;
+    case OSC_CACHED_FLUSH_LOCKED:
+        return OSC_CACHED_EPOCH_LOCK == window->epoch && peer->accessible;
+    default:
+        return false;
+    }
+}
+
+/* The next target that is busy, NULL: the first one.  With several threads the list of them may
+ * change meanwhile. */
+static ompi_osc_cached_peer_t *next_busy(ompi_osc_cached_window_t *window,
+                                         osc_cached_peers_place_t *place,
+                                         const ompi_osc_cached_peer_t *peer)
+{
+    ompi_osc_cached_peer_t *next;
+
+    if (!window->threaded) {
+        return (NULL == peer) ? window->busy : peer->next_busy;
+    }
+    do {
+        next = osc_cached_peers_next(&window->peers, place);
+    } while (NULL != next && !(next->state & OSC_CACHED_PEER_BUSY));
+    return next;
+}
+
+int ompi_osc_cached_flush_before_all(ompi_osc_cached_window_t *window)
+{
+    osc_cached_peers_place_t place = {0};
+    ompi_osc_cached_peer_t *peer = NULL;
+    int ret = OMPI_SUCCESS;
+
+    do {
+        ompi_osc_cached_window_lock(window);
+        do {
+            peer = next_busy(window, &place, peer);
+        } while (NULL != peer && !is_flushed_before(window, peer));
+        ompi_osc_cached_window_unlock(window);
+        if (NULL != peer) {
+            ret = first_error(ret, window->inner.osc_flush(peer->rank, window->win));
+        }
+    } while (NULL != peer);
+    return ret;
+}

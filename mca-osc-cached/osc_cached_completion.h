@@ -1,0 +1,137 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What synchronisations complete: shared by osc_cached_sync.c (epochs) and osc_cached_flush.c.
+ */
+
+#ifndef OSC_CACHED_COMPLETION_H
+#define OSC_CACHED_COMPLETION_H
+
+#include "ompi_config.h"
+
+#include "osc_cached_atomics.h"
+
+#include "ompi/constants.h"
+
+#include "coherence/osc_cached_coherence.h"
+#include "osc_cached_window.h"
+
+BEGIN_C_DECLS
+
+enum { PASSED_SYNCS = 4096 }; /* one of these is watched where gets are passed through */
+
+/** The operations of a target, or of all, up to a mark are complete; caller holds the lock. */
+void ompi_osc_cached_complete_peer(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                                   uint64_t sequence, bool at_target, uint64_t sync_ns);
+void ompi_osc_cached_complete_all(ompi_osc_cached_window_t *window, uint64_t sequence,
+                                  bool at_target, uint64_t sync_ns);
+/** Operations that were not counted are complete; caller holds the lock. */
+void ompi_osc_cached_all_are_counted(ompi_osc_cached_window_t *window);
+/** Targets that are passed through are measured again from time to time; caller holds the lock. */
+void ompi_osc_cached_try_all_again(ompi_osc_cached_window_t *window);
+/** A flush of all targets may leave something undone; a flush of one target never does, so some are
+ * flushed one by one before. @return the first error */
+int ompi_osc_cached_flush_before_all(ompi_osc_cached_window_t *window);
+/** A synchronisation has failed. For want of an epoch it was none. Any other error is one of an
+ * operation that it has completed, as far as that was possible: nothing that it brought is kept. */
+bool ompi_osc_cached_has_failed_only(ompi_osc_cached_window_t *window, int ret);
+
+static inline bool is_active(ompi_osc_cached_epoch_t epoch)
+{
+    return OSC_CACHED_EPOCH_FENCE == epoch || OSC_CACHED_EPOCH_START == epoch;
+}
+
+/* Mode transparent ends the life of what was fetched (S1, S2, S3), before it is completed: then
+ * only what another get waits for is copied at all. In a coherent window that is only for epochs of
+ * active targets: what was fetched in passive ones lives on. Caller holds the lock. */
+static inline void expire(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer)
+{
+    if (OSC_CACHED_MODE_TRANSPARENT == window->mode
+        && (NULL == window->coherence || is_active(window->epoch))) {
+        if (NULL == peer) {
+            osc_cached_cache_invalidate(&window->cache);
+        } else {
+            osc_cached_cache_invalidate_target(&peer->cache);
+        }
+    }
+}
+
+/* Whether the operations that a synchronisation completes are the program's again, which may do
+ * anything with their buffers. */
+static inline bool has_happened(ompi_osc_cached_window_t *window, int ret)
+{
+    return OPAL_LIKELY(OMPI_SUCCESS == ret) || ompi_osc_cached_has_failed_only(window, ret);
+}
+
+static inline int first_error(int one, int other)
+{
+    return (OMPI_SUCCESS != one) ? one : other;
+}
+
+/* The time at which a synchronisation of one target or of all (NULL) begins, if gets that it
+ * completes were measured, else 0: most were not, and the clock costs 2 % of a fence. Caller holds
+ * the lock. */
+static inline uint64_t begin_of(const ompi_osc_cached_window_t *window,
+                                const ompi_osc_cached_peer_t *peer)
+{
+    return ((NULL == peer) ? window->timed : 0 < peer->batch_timed) ? ompi_osc_cached_now() : 0;
+}
+
+static inline uint64_t ns_since(uint64_t begin)
+{
+    return (0 < begin) ? ompi_osc_cached_since(begin, 1) : 0;
+}
+
+/* A synchronisation of gets that were passed through is itself passed through, but now and then one
+ * is watched, where such targets are tried again. */
+static inline bool all_pass_again(ompi_osc_cached_window_t *window)
+{
+    --window->passes_left;
+    return 0 <= window->passes_left;
+}
+
+/* A target that is passed through is measured again from time to time; caller holds the lock. */
+static inline void try_again(ompi_osc_cached_peer_t *peer)
+{
+    if (OSC_CACHED_CHEAP == osc_cached_profit_state(&peer->profit)) {
+        OSC_CACHED_WRITE(peer->untimed, false);
+        peer->profit.passed = 0;
+    }
+}
+
+/* Before and after the inner call of a synchronisation that tells others, or of a flush
+ * (coherence/osc_cached_coherence.h). */
+
+static inline ompi_osc_cached_mark_t begin_telling(ompi_osc_cached_window_t *window, int target,
+                                                   bool stores)
+{
+    return (NULL == window->coherence) ? (ompi_osc_cached_mark_t){.writes = false}
+                                       : ompi_osc_cached_coherence_before(window, target, stores);
+}
+
+static inline ompi_osc_cached_mark_t begin_flushing(ompi_osc_cached_window_t *window)
+{
+    return (NULL == window->coherence) ? (ompi_osc_cached_mark_t){.writes = false}
+                                       : ompi_osc_cached_coherence_mark(window);
+}
+
+/* Before either of them: gets that wait for blocks. @return the first error */
+static inline int settle(ompi_osc_cached_window_t *window, int target)
+{
+    return OPAL_LIKELY(!ompi_osc_cached_has_pool(window))
+               ? OMPI_SUCCESS
+               : ompi_osc_cached_coherence_settle(window, target);
+}
+
+static inline void end_telling(ompi_osc_cached_window_t *window, int target, bool completes,
+                               ompi_osc_cached_mark_t *told)
+{
+    if (NULL != window->coherence) {
+        ompi_osc_cached_coherence_after(window, target, completes, told);
+    }
+}
+
+END_C_DECLS
+
+#endif /* OSC_CACHED_COMPLETION_H */

@@ -1,0 +1,94 @@
+/*
+ * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Gets that wait for another one when memory of theirs is exposed.
+ */
+
+#include "ompi_config.h"
+
+#include "osc_cached_withdraw.h"
+#include "osc_cached_get_internal.h"
+
+/* A get that waits for another one, as a get of its own. */
+static arguments_t arguments_of(const ompi_osc_cached_window_t *window,
+                                const osc_cached_entry_t *entry, const osc_cached_record_t *record)
+{
+    const osc_cached_buffer_t *buffer = &record->buffer;
+    uint64_t address = entry->address + record->offset;
+    arguments_t a = {
+        .origin_addr = buffer->address,
+        .origin_count =
+            (ompi_osc_cached_count_t) ((NULL == buffer->type) ? record->bytes : buffer->count),
+        .origin_dt = (NULL == buffer->type) ? MPI_BYTE : buffer->type,
+        .target = entry->target,
+        .target_count =
+            (ompi_osc_cached_count_t) ((NULL == buffer->from) ? record->bytes : buffer->from_count),
+        .target_dt = (NULL == buffer->from) ? MPI_BYTE : buffer->from,
+    };
+
+    if (0 == entry->layout) {
+        address -= (uint64_t) a.target_dt->super.true_lb;
+    }
+    a.target_disp = (ptrdiff_t) (address / unit_of(window, a.target));
+    return a;
+}
+
+/* Whether a get waits for another one, and one of their buffers is exposed. */
+static bool waits_exposed(const osc_cached_cache_t *cache, const osc_cached_record_t *record)
+{
+    const osc_cached_record_t *fill;
+
+    if (0 == record->sequence || OSC_CACHED_CACHE_PARKED == record->sequence || record->fills) {
+        return false; /* who has parked it asks again */
+    }
+    if (OSC_CACHED_ENTRY_PENDING == cache->storage.entries[record->entry].state) {
+        fill = &cache->records[cache->storage.entries[record->entry].fill];
+        if (is_exposed(&fill->buffer, fill->bytes)) {
+            return true;
+        }
+    }
+    return is_exposed(&record->buffer, record->bytes);
+}
+
+static int withdraw(ompi_osc_cached_window_t *window)
+{
+    osc_cached_cache_t *cache = &window->cache;
+    int ret = OMPI_SUCCESS;
+
+    ompi_osc_cached_window_lock(window);
+    for (uint32_t i = 0; 0 < cache->num_records && i < cache->fresh_records; ++i) {
+        const osc_cached_record_t *record = &cache->records[i];
+
+        if (0 != record->sequence && record->fills && is_exposed(&record->buffer, record->bytes)) {
+            osc_cached_cache_disown(cache, i);
+        }
+    }
+    for (uint32_t i = 0; 0 < cache->num_records && i < cache->fresh_records; ++i) {
+        const osc_cached_record_t *record = &cache->records[i];
+        ompi_osc_cached_peer_t *peer;
+        osc_cached_buffer_t buffer;
+        uint64_t sequence;
+        arguments_t a;
+
+        if (!waits_exposed(cache, record)) {
+            continue;
+        }
+        a = arguments_of(window, &cache->storage.entries[record->entry], record);
+        peer = ompi_osc_cached_peer(window, a.target);
+        buffer = osc_cached_cache_withdraw(cache, &peer->cache, i);
+        ompi_osc_cached_window_unlock(window);
+        ret = issue(window, peer, &a, &sequence);
+        ompi_osc_cached_type_done(&buffer);
+        if (OMPI_SUCCESS != ret) {
+            return ret;
+        }
+    }
+    ompi_osc_cached_window_unlock(window);
+    return OMPI_SUCCESS;
+}
+
+int ompi_osc_cached_withdraw(void)
+{
+    return ompi_osc_cached_window_each(withdraw);
+}
