@@ -233,7 +233,7 @@ what_failed()
         [ "${field[5]}" -gt 0 ] || continue
         name=${field[1]}
         log=$logs/${name//[^A-Za-z0-9.]/-}.log
-        printf '\nFailed in %s (log: %s):\n' "$name" "$log"
+        printf '\nFailed in %s%s:\n' "$name" "$([ ! -e "$log" ] || echo " (log: $log)")"
         [ ! -e "$log" ] || awk '/^(FAIL|ERROR)|^\[ +(ERROR|FAILED) |error:|ERROR: [A-Z]|[Aa]ssertion/ { left = 12 } 0 < left-- && shown++ < 60' "$log"
     done
 }

@@ -96,9 +96,12 @@ AC_DEFUN([_LOCALITY_OMPI_HEADERS], [
     OMPI_LDFLAGS="-L$locality_libdir -Wl,-z,lazy"
     OMPI_LIBS="-lmpi"
 
+    # Another compiler than Open MPI's own may lack a type that its headers name (clang 14 on x86_64, with an Open MPI
+    # that GCC has compiled). Nothing here uses it: one of the same size and alignment will do.
+    AC_CHECK_TYPE([_Float16], [locality_float16=], [locality_float16="-D_Float16=short"])
     AC_MSG_CHECKING([for the developer headers of Open MPI $locality_ompi_version])
     # where an Open MPI that was built with the system's PMIx has its pmix.h
-    locality_installed="-isystem $locality_pkgincludedir -isystem $locality_incdir"
+    locality_installed="$locality_float16 -isystem $locality_pkgincludedir -isystem $locality_incdir"
     locality_pkg_pmix=`pkg-config --cflags-only-I pmix 2>/dev/null | sed 's/-I */-isystem /g'`
     locality_debian_pmix=$locality_libdir/../../pmix2/include
     AS_IF([test -d "$locality_debian_pmix"],

@@ -129,8 +129,8 @@ void ompi_osc_cached_try_all_again(ompi_osc_cached_window_t *window)
     window->loose = window->peers.lacking;
 }
 
-/* What other processes of the node have fetched
- * meanwhile may be older than an own write among them. */
+/* What other processes of the node have fetched meanwhile may be older than an own write among
+ * them. */
 void ompi_osc_cached_all_are_counted(ompi_osc_cached_window_t *window)
 {
     if (OPAL_UNLIKELY(window->uncounted && NULL != window->sharing)) {

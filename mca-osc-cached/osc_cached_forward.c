@@ -2,8 +2,9 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * The functions of an osc module.  Those that are not in osc_cached_get.c or osc_cached_sync.c
- * count the call and forward it to the inner module's function; own writes tell the cache.
+ * The functions of an osc module.  Those that are not in osc_cached_get.c, osc_cached_sync.c or
+ * osc_cached_flush.c count the call and forward it to the inner module's function; own writes tell
+ * the cache.
  *
  * Where nothing is cached (osc/sm, shared windows, mode off, passive epochs of mode transparent)
  * and nobody looks at the counters, the inner module's own functions for operations and flushes

@@ -10,13 +10,13 @@
 
 #include "ompi_config.h"
 
-#include "osc_cached_get.h"
-#include "osc_cached_get_internal.h"
+#include "osc_cached_atomics.h"
 
 #include <limits.h>
 #include <string.h>
 
-#include "coherence/osc_cached_coherence.h"
+#include "osc_cached_get.h"
+#include "osc_cached_get_internal.h"
 
 enum { LANE_HITS = 1024 }; /* hits of a thread before they are collected, under the lock */
 

@@ -24,7 +24,6 @@
 
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "coherence/osc_cached_coherence.h"
 #include "osc_cached_bounce.h"

@@ -12,9 +12,9 @@
  * after a fence ends the fence's epoch; on others they differ (README.md, "Inner components"), and
  * where it is not sure that they give access, nothing is served.
  *
- * Every function calls the inner one first and believes its return code; see has_happened().  Two
- * do not have to call it: a flush of one target or of all that have nothing outstanding.  After a
- * fence with nothing outstanding that we counted, there is nothing left to do.
+ * Every function calls the inner one first and believes its return code; see has_happened() in
+ * osc_cached_completion.h.  After a fence with nothing outstanding that we counted, there is
+ * nothing left to do.
  *
  * When an epoch of an active target ends, nothing here may touch users' buffers that other
  * processes could write by then: gets into memory that a window exposes are not kept

@@ -7,8 +7,10 @@
 
 #include "ompi_config.h"
 
-#include "osc_cached_withdraw.h"
+#include "osc_cached_atomics.h"
+
 #include "osc_cached_get_internal.h"
+#include "osc_cached_withdraw.h"
 
 /* A get that waits for another one, as a get of its own. */
 static arguments_t arguments_of(const ompi_osc_cached_window_t *window,

@@ -114,7 +114,7 @@ static void hear_of_slow(coherence_t *c, const osc_cached_message_t *message)
 
     if (message->owner != c->rank) {
         c->slow = (int) message->reader;
-    } else if (osc_cached_directory_slow(&c->directory, &answer.reader)) {
+    } else if (osc_cached_directory_slow(&c->directory, 0, OSC_CACHED_ALL_BLOCKS, &answer.reader)) {
         ompi_osc_cached_coherence_send(c, &answer);
     }
 }

@@ -84,7 +84,7 @@ typedef struct ompi_osc_cached_coherence_t {
     /* failures */
     const ompi_win_t *win; /* its group */
     bool *is_dead;
-    int slow; /* whose ACK the owner waits for that was asked last, or NOBODY: no answer */
+    int slow; /* whose ACK the owner waits for that was asked last; OSC_CACHED_NOBODY: no answer */
 
     /* targets that are written to without the lock; NULL: there are none */
     _Atomic bool *passes;  /* it may be; set and cleared under the lock */

@@ -7,6 +7,7 @@
 
 #include "ompi_config.h"
 
+#include <pthread.h>
 #include <sched.h>
 
 #include "opal/runtime/opal_progress.h"
@@ -65,7 +66,7 @@ static void ask_for_slow(coherence_t *c, patience_t *patience)
 
     c->slow = OSC_CACHED_NOBODY;
     patience->owner = (int) c->rank;
-    if (osc_cached_directory_slow(&c->directory, &rank)) {
+    if (osc_cached_directory_slow(&c->directory, 0, OSC_CACHED_ALL_BLOCKS, &rank)) {
         c->slow = (int) rank;
         return;
     }
@@ -81,6 +82,9 @@ static void ask_for_slow(coherence_t *c, patience_t *patience)
         }
     }
 }
+
+/* opal_show_help() is for one thread at a time, and those that watch stores call it, too. */
+static pthread_mutex_t telling = PTHREAD_MUTEX_INITIALIZER;
 
 /* Somebody lets us wait: it may be dead, and after some seconds the user hears of it once. */
 static void lose_patience(coherence_t *c, patience_t *patience)
@@ -106,10 +110,12 @@ static void lose_patience(coherence_t *c, patience_t *patience)
     if (0 < patience->asked && !patience->told
         && (OSC_CACHED_NOBODY != c->slow || second < now - patience->asked)) {
         patience->told = true;
+        (void) pthread_mutex_lock(&telling);
         opal_show_help("help-mpi-osc-cached.txt", "slow-process", true,
                        (int) ompi_osc_cached_numbers.slow_seconds,
                        (OSC_CACHED_NOBODY != c->slow) ? c->slow : patience->owner, (int) c->rank,
                        opal_process_info.nodename);
+        (void) pthread_mutex_unlock(&telling);
     }
 }
 
@@ -162,16 +168,20 @@ void ompi_osc_cached_coherence_await_write(coherence_t *c, int target)
 void ompi_osc_cached_coherence_tell_slow_store(void *context, uint64_t from, uint64_t to)
 {
     coherence_t *c = context;
+    uint64_t first, count;
     uint32_t rank;
     bool waits;
 
+    osc_cached_copies_blocks(&c->copies, from, to - from, &first, &count);
     ompi_osc_cached_helper_enter();
-    waits = osc_cached_directory_slow(&c->directory, &rank);
+    waits = osc_cached_directory_slow(&c->directory, first, count, &rank);
     ompi_osc_cached_coherence_leave(c);
     if (waits) { /* still */
+        (void) pthread_mutex_lock(&telling);
         opal_show_help("help-mpi-osc-cached.txt", "slow-store", true,
                        (int) ompi_osc_cached_numbers.slow_seconds, (int) rank, c->win->w_name,
                        (unsigned long long) from, (unsigned long long) to - 1, (int) c->rank,
                        opal_process_info.nodename);
+        (void) pthread_mutex_unlock(&telling);
     }
 }

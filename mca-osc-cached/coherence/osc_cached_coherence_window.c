@@ -16,7 +16,6 @@
 #include "ompi/mca/coll/coll.h"
 
 #include "osc_cached_coherence_state.h"
-#include "osc_cached_compat.h"
 #include "osc_cached_mapping.h"
 #include "osc_cached_memory.h"
 

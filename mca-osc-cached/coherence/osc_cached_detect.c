@@ -28,8 +28,8 @@ typedef struct hold {
     size_t first, count; /* pages */
     uint32_t name;       /* 0: the directory has not told it yet */
     bool held;
-    bool told; /* that it takes long */
-    uint64_t since;
+    bool told;      /* that it takes long */
+    uint64_t since; /* ns */
 } hold_t;
 
 struct ompi_osc_cached_detect {
@@ -63,13 +63,15 @@ static void take(ompi_osc_cached_detect_t *detect, hold_t *hold, uint64_t first,
  */
 static void withdraw(ompi_osc_cached_detect_t *detect, bool told)
 {
-    if (!detect->withdrawing) {
-        detect->withdrawing = true;
-        detect->all.first = 0;
-        detect->all.count = detect->pages;
-        detect->all.told = told;
-        take(detect, &detect->all, 0, OSC_CACHED_ALL_BLOCKS);
+    if (detect->withdrawing) {
+        detect->all.told = detect->all.told && told;
+        return;
     }
+    detect->withdrawing = true;
+    detect->all.first = 0;
+    detect->all.count = detect->pages;
+    detect->all.told = told;
+    take(detect, &detect->all, 0, OSC_CACHED_ALL_BLOCKS);
 }
 
 bool ompi_osc_cached_detect_held(ompi_osc_cached_detect_t *detect, uint32_t name)
@@ -140,6 +142,9 @@ static void look_for_slow(ompi_osc_cached_detect_t *detect)
         if (!hold->told && config->slow < config->now() - hold->since) {
             hold->told = true;
             ompi_osc_cached_stores_bytes(detect->watch, hold->first, &from, &to);
+            if (&detect->all == hold) {
+                to = config->size; /* somewhere */
+            }
         }
     }
     detect->waits = NULL != detect->holds;
@@ -160,15 +165,16 @@ static void *wait_for_stores(void *argument)
     for (;;) {
         int ready = poll(polled, 2, (detect->waits && 0 < detect->config.slow) ? LOOK_MS : -1);
 
-        if (0 == ready) {
-            look_for_slow(detect);
-        } else if (0 < ready) {
+        if (0 < ready) {
             if (0 != (POLLIN & polled[0].revents)) {
                 ompi_osc_cached_stores_handle(detect->watch);
             }
             if (0 != polled[1].revents) {
                 return NULL;
             }
+        }
+        if (detect->waits && 0 < detect->config.slow) { /* also while other stores trap */
+            look_for_slow(detect);
         }
     }
 }

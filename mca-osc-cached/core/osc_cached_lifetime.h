@@ -90,7 +90,7 @@ static inline bool osc_cached_lives_until_write(ompi_osc_cached_mode_t mode, boo
            || (coherent && OSC_CACHED_MODE_TRANSPARENT == mode && passive);
 }
 
-/** The same question for all answers. */
+/** How long data is kept; parameters as above. @param scope  osc_cached_passive_scope */
 static inline osc_cached_lifetime_t osc_cached_lifetime(ompi_osc_cached_mode_t mode, bool coherent,
                                                         bool passive,
                                                         ompi_osc_cached_passive_t scope)

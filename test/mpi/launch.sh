@@ -377,11 +377,12 @@ mpi_end_session() {
     sleep 0.2
 }
 
-mpi_stacks() {
+mpi_stacks() { # PROGRAM TMPDIR
     local pid
     for pid in /proc/[0-9]*; do # those on other nodes are of other sessions
         pid=${pid#/proc/}
         [[ $(readlink "/proc/$pid/exe") == "$1" ]] || continue
+        tr '\0' '\n' <"/proc/$pid/environ" | grep -qxF "TMPDIR=$2" || continue # of another run
         printf -- '-- process %s (rank %s)\n' "$pid" \
             "$(tr '\0' '\n' <"/proc/$pid/environ" | sed -n 's/^OMPI_COMM_WORLD_RANK=//p')"
         if type -P gdb >/dev/null; then
@@ -409,7 +410,7 @@ mpi_launch() {
     end=$((SECONDS + limit * ${LOCALITY_SLOW:-1}))
     while kill -0 "$pid" 2>/dev/null; do
         if ((SECONDS >= end)); then
-            mpi_stacks "$program" >"$dir/stacks" 2>&1
+            mpi_stacks "$program" "$temporary" >"$dir/stacks" 2>&1
             mpi_end_session "$pid"
             rc=124
             break

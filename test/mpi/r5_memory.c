@@ -75,7 +75,8 @@ int main(int argc, char **argv)
     }
     set_memory(1);
     if (1 == test_rank) {
-        for (int i = 0; i < 100 && counter(&c, "coherence_directs") < BLOCKS - ROOM; ++i) {
+        for (int i = 0; i < COHERENT_READS && counter(&c, "coherence_directs") < BLOCKS - ROOM;
+             ++i) {
             (void) read_all(win, &c, 0);
         }
         CHECK(BLOCKS - ROOM <= counter(&c, "coherence_directs"), "all blocks are shared");

@@ -288,8 +288,10 @@ static void test_dead(void **state)
     num_seen = num_sent;
     RECEIVE(ACK, 1, 1, 1, 0);
     RECEIVE(ACK, 2, 1, 1, 0);
-    assert_true(osc_cached_directory_slow(&directory, &slow));
+    assert_true(osc_cached_directory_slow(&directory, 0, OSC_CACHED_ALL_BLOCKS, &slow));
     assert_int_equal(slow, 3);
+    assert_true(osc_cached_directory_slow(&directory, 1, 1, &slow));
+    assert_false(osc_cached_directory_slow(&directory, 2, 10, &slow));
     osc_cached_directory_dead(&directory, 5, &post); /* a writer that waits */
     assert_int_equal(osc_cached_directory_verify(&directory), 0);
     nothing_sent();

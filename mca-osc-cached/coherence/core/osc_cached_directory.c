@@ -796,7 +796,8 @@ void osc_cached_directory_dead(osc_cached_directory_t *directory, uint32_t rank,
     tell_closed(directory, post);
 }
 
-bool osc_cached_directory_slow(const osc_cached_directory_t *directory, uint32_t *rank)
+bool osc_cached_directory_slow(const osc_cached_directory_t *directory, uint64_t first,
+                               uint64_t count, uint32_t *rank)
 {
     for (uint32_t i = 0; i < directory->config.ranks && 0 < directory->whole_acks; i++) {
         if (directory->member[i].acking) {
@@ -805,9 +806,11 @@ bool osc_cached_directory_slow(const osc_cached_directory_t *directory, uint32_t
         }
     }
     for (uint32_t i = 0; i < directory->lines && 0 < directory->acks; i++) {
-        for (uint32_t k = 0; k < directory->line[i].slots; k++) {
-            if (0 == slots_of(&directory->line[i])[k].name) {
-                *rank = slots_of(&directory->line[i])[k].rank;
+        osc_cached_line_t *line = &directory->line[i];
+
+        for (uint32_t k = 0; k < line->slots && line->block - first < count; k++) {
+            if (0 == slots_of(line)[k].name) {
+                *rank = slots_of(line)[k].rank;
                 return true;
             }
         }

@@ -204,9 +204,14 @@ void osc_cached_directory_close(osc_cached_directory_t *directory, const osc_cac
 void osc_cached_directory_dead(osc_cached_directory_t *directory, uint32_t rank,
                                const osc_cached_post_t *post);
 
-/** A rank whose ACK has been awaited, for the line that names slow ones. @return whether there is
+/**
+ * A rank whose ACK is awaited for one of these blocks, for the line that names slow ones.
+ *
+ * @param count  OSC_CACHED_ALL_BLOCKS, with first 0: all
+ * @return whether there is one
  */
-bool osc_cached_directory_slow(const osc_cached_directory_t *directory, uint32_t *rank);
+bool osc_cached_directory_slow(const osc_cached_directory_t *directory, uint64_t first,
+                               uint64_t count, uint32_t *rank);
 
 /** @return 0, or the number of the first broken invariant of this file */
 int osc_cached_directory_verify(const osc_cached_directory_t *directory);
