@@ -15,6 +15,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "coherence/osc_cached_coherence.h"
 #include "osc_cached_get.h"
 #include "osc_cached_get_internal.h"
 
