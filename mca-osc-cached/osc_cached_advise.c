@@ -380,6 +380,8 @@ static int advised_rget(void *origin_addr, ompi_osc_cached_count_t origin_count,
 
 /* Own writes */
 
+enum { ATOMIC_puts = false, ATOMIC_accumulates = true, ATOMIC_fetches = true };
+
 #define OSC_CACHED_WRITES(slot, stat, writes, disp, count, type, parameters, arguments) \
     static int advised_##slot parameters                                                \
     {                                                                                   \
@@ -389,7 +391,7 @@ static int advised_rget(void *origin_addr, ompi_osc_cached_count_t origin_count,
         lock(window);                                                                   \
         side = side_of(window, target);                                                 \
         if (NULL != side) {                                                             \
-            osc_cached_advise_written(side, target);                                    \
+            osc_cached_advise_written(side, target, ATOMIC_##stat);                     \
         }                                                                               \
         unlock(window);                                                                 \
         return window->advised->below.osc_##slot arguments;                             \

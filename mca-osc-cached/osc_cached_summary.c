@@ -134,11 +134,12 @@ static void tell_table(void)
     char *text = (0 < table.count) ? malloc(OSC_CACHED_TABLE_BYTES) : NULL;
 
     if (NULL != text) {
+        text[0] = '\0';
         if (OSC_CACHED_STATS_JOB == ompi_osc_cached_params.stats) {
             osc_cached_table_print(&table, text, OSC_CACHED_TABLE_BYTES);
         } else if (OSC_CACHED_STATS_JSON == ompi_osc_cached_params.stats) {
             osc_cached_table_json(&table, text, OSC_CACHED_TABLE_BYTES);
-        } else {
+        } else if (0 < ompi_osc_cached_numbers.verify) { /* else it is here for advice */
             osc_cached_table_verified(&table, text, OSC_CACHED_TABLE_BYTES);
         }
         print(text);

@@ -104,15 +104,18 @@ static inline bool ompi_osc_cached_epoch_has_all(ompi_osc_cached_epoch_t epoch)
     return OSC_CACHED_EPOCH_FENCE == epoch || OSC_CACHED_EPOCH_LOCK_ALL == epoch;
 }
 
+/* clang-format off */
 /**
  * Which way calls go: bits that follow from the epoch, the mode and the window, see
  * ompi_osc_cached_window_update().  These combinations exist:
  *
- *     DIRECT              nothing is cached: mode off, no epoch, passive epochs of transparent,
- * unless the window is coherent there DIRECT COHERENT     the same in a window whose other
- * processes may cache none                the same, with a trace LOOKUP              the cache is
- * asked: several threads, or a trace LOOKUP SHARED       the same with several threads, an open
- * cache and nothing of the sort LOOKUP QUICK        the same with one thread and without a trace
+ *     DIRECT              nothing is cached: mode off, no epoch, passive epochs of transparent
+ *                         unless the window is coherent there
+ *     DIRECT COHERENT     the same in a window whose other processes may cache
+ *     none                the same, with a trace
+ *     LOOKUP              the cache is asked: several threads, or a trace
+ *     LOOKUP SHARED       the same with several threads, an open cache and nothing of the sort
+ *     LOOKUP QUICK        the same with one thread and without a trace
  *     LOOKUP QUICK PLAIN  the same with an open cache, no devices and no verification
  *
  * and LOOKUP ... COHERENT in coherent windows, with COHERENT_PLAIN in the place of PLAIN, LATER in
@@ -124,6 +127,7 @@ static inline bool ompi_osc_cached_epoch_has_all(ompi_osc_cached_epoch_t epoch)
  * with QUICK in a fence epoch PLAIN_FENCE, with PLAIN in a passive epoch that is not of mode
  * transparent PLAIN_FLUSH, with SHARED in such an epoch SHARED_FLUSH.
  */
+/* clang-format on */
 enum {
     OSC_CACHED_WAY_DIRECT = 1,    /**< gets go straight to the inner component */
     OSC_CACHED_WAY_LOOKUP = 2,    /**< gets go to the cache: the mode and the epoch allow it */

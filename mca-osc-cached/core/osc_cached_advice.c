@@ -108,9 +108,11 @@ static osc_cached_advice_verdict_t why_not(const osc_cached_advice_t *advice,
 osc_cached_advice_told_t osc_cached_advice_of(const osc_cached_advice_t *advice,
                                               const osc_cached_advice_row_t *row)
 {
-    osc_cached_advice_told_t told = {.verdict = OSC_CACHED_ADVICE_SERVES,
-                                     .life = OSC_CACHED_ADVISE_ALWAYS,
-                                     .gets = sum_of(row, OSC_CACHED_ADVISE_GETS)};
+    osc_cached_advice_told_t told = {
+        .verdict = OSC_CACHED_ADVICE_SERVES,
+        .life = OSC_CACHED_ADVISE_ALWAYS,
+        .gets = sum_of(row, OSC_CACHED_ADVISE_GETS),
+        .atomics = row->sums[OSC_CACHED_ADVICE_FAR][OSC_CACHED_ADVISE_ATOMICS]};
     double memory = sum_of(row, OSC_CACHED_ADVISE_MEMORY) / row->processes;
     osc_cached_prediction_t now, best;
 
@@ -186,7 +188,16 @@ static void add_reason(osc_cached_text_t *text, const osc_cached_advice_told_t *
         add(text, "shared and dynamic windows, and those of osc/sm, are never cached");
         break;
     case OSC_CACHED_ADVICE_NO_GETS:
-        add(text, "nothing to gain: it was not read by MPI_Get or MPI_Rget");
+        if (0 < told->atomics) {
+            osc_cached_text_number((uint64_t) told->atomics, gets);
+            add(text,
+                "nothing to cache: it was not read by MPI_Get or MPI_Rget; %s accumulates and "
+                "atomics went to other nodes, where a helper may execute them while its process "
+                "computes",
+                gets);
+        } else {
+            add(text, "nothing to gain: it was not read by MPI_Get or MPI_Rget");
+        }
         break;
     case OSC_CACHED_ADVICE_DISTINCT:
         add(text, "nothing to gain: %.2g %% of %s gets repeat", 100 * told->repeated, gets);
@@ -332,6 +343,17 @@ static void set_all(settings_t *settings, const osc_cached_advice_t *advice)
     }
 }
 
+/* Whether there is something that helpers execute; what they save is not predicted. */
+static bool may_help(const osc_cached_advice_t *advice)
+{
+    bool may = false;
+
+    for (int i = 0; i < advice->count; ++i) {
+        may |= 0 < osc_cached_advice_of(advice, &advice->rows[i]).atomics;
+    }
+    return may;
+}
+
 static uint32_t processes_of(const osc_cached_advice_t *advice)
 {
     uint32_t most = 0;
@@ -370,7 +392,11 @@ void osc_cached_advice_print(const osc_cached_advice_t *advice, char *buffer, si
         add(&text, "\n");
     }
     set_all(&settings, advice);
-    add(&text, (0 == settings.count) ? "  Run without osc/cached\n" : "  Run with:");
+    add(&text, (0 < settings.count) ? "  Run with:"
+               : may_help(advice)
+                   ? "  Run without osc/cached, unless a run with its helpers is faster: --mca osc "
+                     "cached\n"
+                   : "  Run without osc/cached\n");
     for (int i = 0; i < settings.count; ++i) {
         char *value = strchr(settings.list[i], '=');
         const char *quote = (NULL != strchr(value, ' ')) ? "\"" : "";

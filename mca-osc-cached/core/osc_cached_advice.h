@@ -62,6 +62,7 @@ typedef struct {
     double get_ns;                                /**< of a get */
     double hit_rate, saving_ns, total_ns, memory; /**< means of its processes */
     double checked, differed;                     /**< repeated gets */
+    double atomics; /**< of processes on other nodes: a helper there may execute them */
 } osc_cached_advice_told_t;
 
 /** Add a window (row->windows is 1). */

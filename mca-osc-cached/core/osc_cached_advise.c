@@ -306,8 +306,9 @@ void osc_cached_advise_measured(osc_cached_advise_t *advise, uint64_t ns)
     osc_cached_advise_pass(advise);
 }
 
-void osc_cached_advise_written(osc_cached_advise_t *advise, int target)
+void osc_cached_advise_written(osc_cached_advise_t *advise, int target, bool atomic)
 {
+    SUM(advise->sums, ATOMICS) += atomic;
     ++*written_of(advise, target);
 }
 

@@ -76,6 +76,8 @@ typedef enum {
     OSC_CACHED_ADVISE_DISTINCT,   /**< of these, the first ones of their keys */
     OSC_CACHED_ADVISE_MEMORY,     /**< bytes that a cache needs for all of these */
     OSC_CACHED_ADVISE_INVALIDATIONS,
+    OSC_CACHED_ADVISE_ATOMICS, /**< accumulates and what fetches and changes, which helpers execute
+                                */
     OSC_CACHED_ADVISE_CHECKED, /**< for each life: gets compared with the one before */
     OSC_CACHED_ADVISE_DIFFERED = OSC_CACHED_ADVISE_CHECKED + OSC_CACHED_ADVISE_LIVES,
     /** for each life and distance: gets that would have been hits */
@@ -190,8 +192,8 @@ void osc_cached_advise_issued(osc_cached_advise_t *advise, uint32_t bytes, uint6
  */
 void osc_cached_advise_measured(osc_cached_advise_t *advise, uint64_t ns);
 
-/** An own write to a target. */
-void osc_cached_advise_written(osc_cached_advise_t *advise, int target);
+/** An own write to a target.  @param atomic  no put */
+void osc_cached_advise_written(osc_cached_advise_t *advise, int target, bool atomic);
 /** The program has invalidated what it got. */
 void osc_cached_advise_invalidated(osc_cached_advise_t *advise);
 

@@ -40,9 +40,10 @@
  * is simply not kept (a failing access). With the scheme duel it is not kept either when what would
  * leave for it is worth more (a declined access). What leaves, by scheme:
  *
- *     duel                        osc_cached_duel.h; the index is at most 7/8 full: at that limit
- * no hole is used, and at least one entry leaves full, temporal, positional  osc_cached_evict.h,
- * the paper's: a sample of the index; when the index has no place, one on the insertion's path
+ * - duel: osc_cached_duel.h; the index is at most 7/8 full: at that limit no hole is used, and at
+ *   least one entry leaves.
+ * - full, temporal, positional: osc_cached_evict.h, the paper's: a sample of the index; when the
+ *   index has no place, one on the insertion's path.
  *
  * Growing and shrinking keep all entries and can happen at any time, because nobody but this file
  * writes into the storage: the real get goes to the user's buffer.

@@ -145,6 +145,7 @@ static void add_row(osc_cached_text_t *text, const osc_cached_row_t *row)
     }
     add_group(text, row, "coherence");
     add_group(text, row, "cooperate");
+    add_group(text, row, "file");
 }
 
 /* The row with the most gets of those that were not shown; -1: all were. */
@@ -162,12 +163,10 @@ static int next_row(const osc_cached_table_t *table, const bool shown[])
 
 static void add_verified(osc_cached_text_t *text, const osc_cached_row_t *total)
 {
-    if (0 < SUM(total, verified)) {
-        osc_cached_text_add(text,
-                            "osc/cached: %" PRIu64
-                            " hits compared with the target's memory, %" PRIu64 " differ\n",
-                            SUM(total, verified), SUM(total, mismatches));
-    }
+    osc_cached_text_add(text,
+                        "osc/cached: %" PRIu64 " hits compared with the target's memory, %" PRIu64
+                        " differ\n",
+                        SUM(total, verified), SUM(total, mismatches));
 }
 
 void osc_cached_table_verified(const osc_cached_table_t *table, char *buffer, size_t size)
@@ -175,7 +174,6 @@ void osc_cached_table_verified(const osc_cached_table_t *table, char *buffer, si
     osc_cached_row_t total = total_of(table);
     osc_cached_text_t text = {.at = buffer, .left = size};
 
-    osc_cached_text_add(&text, "%s", "");
     add_verified(&text, &total);
 }
 
@@ -193,7 +191,9 @@ void osc_cached_table_print(const osc_cached_table_t *table, char *buffer, size_
                         "osc/cached: %s gets of %" PRIu32 " processes in %" PRIu32
                         " windows, %.1f %% from the cache; %s saved (estimate, all processes)\n",
                         gets, total.processes, total.windows, hit_rate(&total), saved);
-    add_verified(&text, &total);
+    if (0 < SUM(&total, verified)) {
+        add_verified(&text, &total);
+    }
     osc_cached_text_add(&text, "  %-20s %7s %-11s %-7s %9s %9s %10s %10s %9s %10s\n", "window",
                         "windows", "mode", "inner", "gets", "hit rate", "served", "fetched",
                         "saved", "memory");

@@ -59,7 +59,7 @@ extern const char *const osc_cached_stat_names[OSC_CACHED_STAT_COUNT];
 
 /** Add a window (row->windows is 1). */
 void osc_cached_table_add(osc_cached_table_t *table, const osc_cached_row_t *row);
-/** For people: a line for the job, and one to four for each of the first rows. */
+/** For people: a line for the job, and one to five for each of the first rows. */
 void osc_cached_table_print(const osc_cached_table_t *table, char *text, size_t size);
 /** Of that the line that tells what osc_cached_verify has done; nothing if it has not. */
 void osc_cached_table_verified(const osc_cached_table_t *table, char *text, size_t size);

@@ -43,7 +43,7 @@ int main(int argc, char **argv)
         coherent_tell(2);
     } else {
         coherent_hear(0);
-        sleep(10);
+        sleep(7);
         kill((pid_t) process, SIGCONT);
     }
     OK(MPI_Win_unlock_all(win));

@@ -128,7 +128,18 @@ static void test_verdicts(void **state)
 
     row = a_row("idle", 0);
     memset(row.sums, 0, sizeof(row.sums));
-    says(&row, "  idle: nothing to gain: it was not read by MPI_Get or MPI_Rget\n", "");
+    says(&row, "  idle: nothing to gain: it was not read by MPI_Get or MPI_Rget\n",
+         "  Run without osc/cached\n");
+    row.sums[OSC_CACHED_ADVICE_NEAR][OSC_CACHED_ADVISE_ATOMICS] =
+        20000; /* helpers are for others */
+    says(&row, "  idle: nothing to gain: it was not read by MPI_Get or MPI_Rget\n",
+         "  Run without osc/cached\n");
+    row.sums[OSC_CACHED_ADVICE_FAR][OSC_CACHED_ADVISE_ATOMICS] = 20000;
+    says(&row,
+         "  idle: nothing to cache: it was not read by MPI_Get or MPI_Rget; 20.0 k accumulates and "
+         "atomics went to other nodes, where a helper may execute them while its process "
+         "computes\n",
+         "  Run without osc/cached, unless a run with its helpers is faster: --mca osc cached\n");
     row.cacheable = false;
     says(&row, "  idle: shared and dynamic windows, and those of osc/sm, are never cached\n", "");
 }

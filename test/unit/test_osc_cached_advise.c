@@ -163,8 +163,8 @@ static void test_lives(void **state)
     get(1, 64, 8, 0); /* passive */
     get(1, 64, 8, 0);
     advise->epoch = 1;
-    osc_cached_advise_written(advise, 1);
-    osc_cached_advise_written(advise, 2); /* has nothing to do with it */
+    osc_cached_advise_written(advise, 1, false);
+    osc_cached_advise_written(advise, 2, true); /* has nothing to do with it */
     get(1, 64, 8, 1);
     get(1, 64, 8, 1);
     advise->epoch = 2;
@@ -180,6 +180,7 @@ static void test_lives(void **state)
     }
     osc_cached_advise_read(advise, sums);
     assert_int_equal((int) sums[OSC_CACHED_ADVISE_INVALIDATIONS], 1);
+    assert_int_equal((int) sums[OSC_CACHED_ADVISE_ATOMICS], 1);
 }
 
 /* More bytes than before are not a hit, the same again are. */
@@ -199,7 +200,7 @@ static void test_compare(void **state)
     (void) state;
     get(1, 64, 8, 1);
     get(1, 64, 8, 2); /* somebody has written it */
-    osc_cached_advise_written(advise, 1);
+    osc_cached_advise_written(advise, 1, false);
     get(1, 64, 8, 3); /* we have */
     osc_cached_advise_invalidated(advise);
     get(1, 64, 8, 4); /* the program knows */

@@ -98,8 +98,8 @@ static void test_table(void **state)
     has("    20.0 k bypassed: mode transparent keeps nothing between lock and unlock");
     assert_null(strstr(text, "compared"));
     assert_null(strstr(text, "more"));
-    osc_cached_table_verified(&table, text, sizeof(text));
-    assert_string_equal(text, "");
+    osc_cached_table_verified(&table, text, sizeof(text)); /* nothing was served */
+    assert_string_equal(text, "osc/cached: 0 hits compared with the target's memory, 0 differ\n");
 
     row = a_row("", "off", 7, 0);
     row.sums[OSC_CACHED_STAT_bypassed] = 7;
@@ -114,7 +114,7 @@ static void test_table(void **state)
                         "osc/cached: 12345 hits compared with the target's memory, 0 differ\n");
 }
 
-/* All counters of coherence and of cooperation, where there are some. */
+/* All counters of coherence, of cooperation and of files, where there are some. */
 static void test_groups(void **state)
 {
     osc_cached_row_t row = a_row("shared", "coherent", 100, 60);
@@ -133,6 +133,13 @@ static void test_groups(void **state)
     has("\n    coherence: 1 directs, 2 holds, 3 recalls, 4 dropped, 5 invalidations, 6 syncs, "
         "7 traps\n"
         "    cooperate: 8 kept, 9 forwards, 10 backs, 11 evictions, 12 lasts\n");
+    assert_null(strstr(text, "file"));
+    for (int i = OSC_CACHED_STAT_file_reads; i <= OSC_CACHED_STAT_file_wait_ns; ++i) {
+        row.sums[i] = (uint64_t) (i - OSC_CACHED_STAT_file_reads + 1);
+    }
+    osc_cached_table_add(&table, &row);
+    osc_cached_table_print(&table, text, sizeof(text));
+    has("\n    file: 1 reads, 2 bytes_read, 3 read_waits, 4 syncs, 5 synced, 6 waits, 7 wait_ns\n");
 }
 
 /* One reason each. */
