@@ -97,15 +97,14 @@
     static int forward_##slot parameters                                                         \
     {                                                                                            \
         ompi_osc_cached_window_t *window = ompi_osc_cached_window_known(win);                    \
-        ompi_osc_base_module_##slot##_fn_t next = slow_##slot;                                   \
                                                                                                  \
         if (OPAL_LIKELY(NULL != window)                                                          \
             && !(ompi_osc_cached_ways(window)                                                    \
                  & (OSC_CACHED_WAY_LOOKUP | OSC_CACHED_WAY_COHERENT))) {                         \
             ompi_osc_cached_count(window, OSC_CACHED_STAT_##stat);                               \
-            next = window->inner.osc_##slot;                                                     \
+            return window->inner.osc_##slot arguments;                                           \
         }                                                                                        \
-        return next arguments;                                                                   \
+        return slow_##slot arguments;                                                            \
     }
 
 /* memory of the window */

@@ -26,6 +26,8 @@
 #include "osc_cached_window.h"
 
 static ompi_osc_cached_table_t empty_table = {.size = 0};
+static ompi_osc_cached_window_t
+    no_window; /* of nobody; in unused slots, so that no call looks for NULL */
 static opal_mutex_t lock = OPAL_MUTEX_STATIC_INIT;
 static ompi_osc_cached_window_t *windows = NULL;
 static int num_made = 0; /* windows */
@@ -280,7 +282,7 @@ void ompi_osc_cached_window_unlink(ompi_osc_cached_window_t *window)
     table = atomic_load_explicit(&ompi_osc_cached_table, memory_order_relaxed);
     if (index < table->size
         && window == atomic_load_explicit(&table->slots[index], memory_order_relaxed)) {
-        atomic_store_explicit(&table->slots[index], NULL, memory_order_relaxed);
+        atomic_store_explicit(&table->slots[index], &no_window, memory_order_relaxed);
     }
     opal_mutex_unlock(&lock);
 }
@@ -474,9 +476,11 @@ static ompi_osc_cached_table_t *table_for(int index)
     }
     larger->size = size;
     larger->replaced = table;
-    for (int i = 0; i < table->size; ++i) {
+    for (int i = 0; i < size; ++i) {
         atomic_store_explicit(&larger->slots[i],
-                              atomic_load_explicit(&table->slots[i], memory_order_relaxed),
+                              (i < table->size)
+                                  ? atomic_load_explicit(&table->slots[i], memory_order_relaxed)
+                                  : &no_window,
                               memory_order_relaxed);
     }
     atomic_store_explicit(&ompi_osc_cached_table, larger, memory_order_release);

@@ -502,7 +502,7 @@ static inline ompi_osc_cached_window_t *ompi_osc_cached_window_known(const ompi_
     if (OPAL_LIKELY(index < table->size)) {
         ompi_osc_cached_window_t *window =
             atomic_load_explicit(&table->slots[index], memory_order_acquire);
-        if (OPAL_LIKELY(NULL != window && win == window->win)) {
+        if (OPAL_LIKELY(win == window->win)) {
             return window;
         }
     }
