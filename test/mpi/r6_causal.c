@@ -28,6 +28,7 @@ enum {
     MAX_RANKS = 8,
     BYTES = BLOCKS * BLOCK * (int) sizeof(long),
     RUN = 3 * BLOCK, /* the longest read */
+    UNNAMED = 1,     /* a word without a token */
     READS = 6,       /* before a flush, at most */
     KINDS = 9,
     END = 1, /* tags */
@@ -140,6 +141,25 @@ static void keep_one(void)
         complete(target);
         CHECK(got >= known[target * TOKENS + k], "word %d of %d: %ld, but %ld is known", k, target,
               got, known[target * TOKENS + k]);
+    }
+}
+
+/* Where no store of the tokens has met a copy: keep copies, and store. */
+static void store_waits(void)
+{
+    int target = (test_rank + 1) % test_size;
+    long got;
+
+    for (int round = 1; round <= 64 && 0 == coherent_sum(&counted, "coherence_traps"); ++round) {
+        for (int i = 0; i < 2; ++i) {
+            enter(target);
+            OK(MPI_Get(&got, 1, MPI_LONG, target, UNNAMED, 1, MPI_LONG, win));
+            complete(target);
+            CHECK(got == round - 1, "%ld stored, %ld read", round - 1L, got);
+        }
+        test_barrier();
+        *(volatile long *) &base[UNNAMED] = round;
+        test_barrier();
     }
 }
 
@@ -302,12 +322,16 @@ int main(int argc, char **argv)
     }
     if (locked) {
         OK(MPI_Win_unlock_all(win));
+        locked = 0;
     }
     if (1 < argc && 0 == test_rank) {
         printf("gets %lu hits %lu fills %lu holds %lu dropped %lu syncs %lu\n",
                counter(&counted, "gets"), counter(&counted, "hits"),
                counter(&counted, "coherence_fills"), counter(&counted, "coherence_holds"),
                counter(&counted, "coherence_dropped"), counter(&counted, "coherence_syncs"));
+    }
+    if (detected) {
+        store_waits();
     }
     CHECK(0 < coherent_sum(&counted, "hits"), "never a hit");
     CHECK(0 < coherent_sum(&counted, "coherence_dropped"), "nothing was invalidated");
