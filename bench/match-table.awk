@@ -1,8 +1,8 @@
 # Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# For bench/match: results.tsv as a table for people. One line per case: ns of ob1 (heater: without one), and how many
-# times as fast each other subject is. Below it, what missed its target.
+# For bench/match: results.tsv as a table for people. One line per case: ns of ob1 (heater: without one), and the
+# speed-up of each other subject. Below it, what missed its target.
 #
 #   awk -F'\t' -f match-table.awk results.tsv
 

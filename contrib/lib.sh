@@ -104,7 +104,7 @@ cache_root()
 need_space()
 {
     local free
-    mkdir -p "$1" 2>/dev/null || die "cannot create the folder $1."
+    mkdir -p "$1" 2>/dev/null || die "cannot create the directory $1."
     free=$(df -Pm "$1" | awk 'NR == 2 { print $4 }')
     [ "${free:-$2}" -ge "$2" ] ||
         die "not enough disk space in $1: $2 MB are needed, $free MB are free."
@@ -115,7 +115,7 @@ need_space()
 take_lock()
 {
     if ! { mkdir -p "${1%/*}" && : >>"$1"; } 2>/dev/null; then
-        die "cannot write $1: is the disk full, or the folder not yours?"
+        die "cannot write $1: is the disk full, or the directory not yours?"
     fi
     exec 9>"$1"
     if ! flock -n 9; then
@@ -247,7 +247,7 @@ fetch_source_locked()
 {
     local package=$1 version=$2 suite=$3 sha=$4 dest=$5
     local what="the source of $1 $2" mirror apt log debian file
-    mkdir -p "$dest" || die "cannot create the folder $dest."
+    mkdir -p "$dest" || die "cannot create the directory $dest."
     log=$(cache_root)/logs/fetch-$package-$version.log
     for file in "$dest/${package}_$version.orig.tar".*; do
         case $file in *.asc | *.sig | *.partial | *'*') continue ;; esac
@@ -318,7 +318,7 @@ patches_for()
 }
 
 # unpack_source TARBALL: has the tarball unpacked in the cache and prints the
-# folder.  All or nothing: the folder appears when it is complete.
+# directory.  All or nothing: the directory appears when it is complete.
 unpack_source()
 {
     local folder temporary
@@ -442,7 +442,7 @@ take_work_folder()
     root=$(cache_root)
     work=$root/work-$1-$(printf '%s' "$top" | sha256sum | cut -c1-12)
     take_lock "$work.lock"
-    mkdir -p "$work" || die "cannot create the folder $work."
+    mkdir -p "$work" || die "cannot create the directory $work."
     touch "$work"
     # Those of clones that nobody uses any more.
     find "$root" -maxdepth 1 -name 'work-*' -mtime +14 -exec rm -rf {} +
@@ -487,7 +487,7 @@ stage_tree()
 
 # build_dropin NAME OMPI_PREFIX [CONFIGURE_ARGUMENT...]: builds the components of
 # the staged tree for an installed Open MPI, in $work/NAME, and sets $dropin to
-# the folder that holds them.
+# the directory that holds them.
 build_dropin()
 {
     local build=$work/$1 prefix=$2 key

@@ -203,7 +203,7 @@ AC_DEFUN([LOCALITY_CHECK_LLAMATCH], [
 # unless the user names another one.
 AC_DEFUN([LOCALITY_COMPONENT_FOLDER], [
     AC_ARG_WITH([component-dir], [AS_HELP_STRING([--with-component-dir=DIR],
-        [install the components in DIR; "user" is ~/.openmpi/components @<:@the folder of the
+        [install the components in DIR; "user" is ~/.openmpi/components @<:@the directory of the
          installed Open MPI if you may write there and give no other --prefix, else without
          --prefix ~/.openmpi/components, with it LIBDIR/openmpi@:>@])], [], [with_component_dir=auto])
     AS_CASE([$with_component_dir],
@@ -246,7 +246,7 @@ AC_DEFUN([_LOCALITY_COMPONENT_SETTINGS], [
         ["$locality_pkglibdir"], [locality_default=yes locality_path=$locality_pkglibdir],
         ["$HOME/.openmpi/components"], [locality_default=yes locality_path=$locality_folder:$locality_pkglibdir],
         [locality_default=no locality_path=$locality_folder:$locality_pkglibdir])
-    # Debian 13's PMIx exports its own path to Open MPI: both default folders are lost. That of Debian
+    # Debian 13's PMIx exports its own path to Open MPI: both default directories are lost. That of Debian
     # forky does not.
     locality_pmix_folder=$locality_libdir/pmix
     locality_hides=
@@ -262,6 +262,6 @@ AC_DEFUN([_LOCALITY_COMPONENT_SETTINGS], [
         AS_CASE([$locality_ompi_version], [4.1.*], [], [locality_settings="$locality_settings
       export PMIX_MCA_mca_base_component_path=$locality_pmix_folder"])
         AS_IF([test "$locality_default" = yes], [locality_settings="$locality_settings
-  or, for all users, with this line of PMIx commented out, which hides both default folders:
+  or, for all users, with this line of PMIx commented out, which hides both default directories:
       mca_base_component_path   in $locality_hides"])])
 ])

@@ -172,8 +172,8 @@ static bool is_for_this_release(const char *path)
     return strlen(built_for) < found;
 }
 
-/* Open MPI looks into its own folder before the user's: say so when both have this component, and
- * nobody has named folders. */
+/* Open MPI looks into its own directory before the user's: say so when both have this component, and
+ * nobody has named directories. */
 static void tell_of_hidden_copy(void)
 {
     int index = mca_base_var_find("opal", "mca", "base", "component_path");

@@ -355,7 +355,7 @@ static bool same_release(void)
         && OMPI_RELEASE_VERSION == release) {
         return true;
     }
-    /* Unasked it stays silent: then it is only a left-over file in the component folder. */
+    /* Unasked it stays silent: then it is only a left-over file in the component directory. */
     if (asked_for()) {
         version[strcspn(version, ",")] = '\0';
         if ((6 <= OMPI_MAJOR_VERSION) == (6 <= major)) {
@@ -427,7 +427,7 @@ static bool selected;
 int mca_pml_llamatch_tuning_register(void)
 {
 #if defined(LLAMATCH_HELP_DIR)
-    /* Dropped into an installed Open MPI, our texts are not in its data folder. */
+    /* Dropped into an installed Open MPI, our texts are not in its data directory. */
     opal_show_help_add_dir(LLAMATCH_HELP_DIR);
 #endif
     if (!same_release()) {

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Several tests at a time, with their output in the order in which they were started. To be sourced; $scratch is to be
-# an empty folder.
+# an empty directory.
 #
-#   job FUNCTION ARGUMENT...  in a shell of its own, with $scratch a folder of its own, as soon as fewer than $jobs are running
+#   job FUNCTION ARGUMENT...  in a shell of its own, with $scratch a directory of its own, as soon as fewer than $jobs are running
 #   jobs_end                  waits for all; $passed, $failed and $skipped are then the numbers of lines "PASS ...",
 #                             "FAIL ..." and "SKIP ..." that they have printed
 #   jobs_stop                 for the trap of INT and TERM: ends all, with what they have started, and the script

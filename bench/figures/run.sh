@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Sourced by contrib/bench, after contrib/lib.sh, test/mpi/launch.sh and figure.sh: one run of a program of a figure, from
-# its source to lines in the raw table. Uses contrib/bench's options, and its folders $build, $out and $scratch; sets state
+# its source to lines in the raw table. Uses contrib/bench's options, and its directories $build, $out and $scratch; sets state
 # and failed when something is wrong.
 
 # compile NAME: a program as a figure names it; sets $binary.

@@ -58,7 +58,7 @@ static void usage(void)
          "  --info=KEY=VALUE   one more info key for every window; may be repeated\n"
          "  --changes          change info keys in the middle of everything\n"
          "  --flush-each       complete the operations of each target by a flush of that target\n"
-         "  --files=FOLDER     windows of MPI_Win_allocate are on files in this folder\n"
+         "  --files=DIR        windows of MPI_Win_allocate are on files in this directory\n"
          "  --strided          accumulates with derived datatypes, too\n"
          "  --without=LIST     of requests (but "
          "rget),rgets,accumulates,get_accumulates,atomics,puts,types,flush_locals\n"

@@ -2,7 +2,7 @@
 # Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Shared by the lint tests, which run in the top folder of the repository.
+# Shared by the lint tests, which run in the top directory of the repository.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 

@@ -50,7 +50,7 @@ int main(int argc, char **argv)
     test_init(&argc, &argv);
     is = 0 != test_rank;
     if (is && 0 == strcmp(kind, "missing")) {
-        name = "/tmp/no such folder/file";
+        name = "/tmp/no such directory/file";
     } else if (is && 0 == strcmp(kind, "directory")) {
         snprintf(path, sizeof(path), "%s", storage_folder);
         name = path;

@@ -20,8 +20,8 @@
 #   mpi_stores_are_noticed                    can osc_cached_stores detect be had here, as far as one can tell?
 #   mpi_no_yield                              changes SWITCHES
 #   mpi_on_nodes N FOLDER... -- ARGUMENT...   runs the calling script once more with its arguments, on the first of N nodes
-#                                             (test/nodes/nodes) that also see these folders; returns there
-#   mpi_scratch                               prints a new folder for programs and their files
+#                                             (test/nodes/nodes) that also see these directories; returns there
+#   mpi_scratch                               prints a new directory for programs and their files
 #   mpi_launch LIMIT DIR PROGRAM COMMAND...   runs it; sets nothing, returns its exit code, 124 when the limit passed
 #                                             (LOCALITY_SLOW times as long where that is set: on a busy machine)
 # DIR receives stdout, stderr, and for a hang: stacks.
@@ -83,7 +83,7 @@ mpi_setup() {
             PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)
     fi
     if [[ -n $components ]]; then
-        components=$(cd "$components" 2>/dev/null && pwd) || mpi_die "no folder $2"
+        components=$(cd "$components" 2>/dev/null && pwd) || mpi_die "no directory $2"
         mpi_component_path "$components"
         MPI_ENV+=("${COMPONENT_ENV[@]}")
     fi
@@ -138,7 +138,7 @@ mpi_component_path() {
     fi
 }
 
-# Sets COMPONENT_ENV to what makes mpirun look into the default folders, those of the user whose home is HOME too: nothing,
+# Sets COMPONENT_ENV to what makes mpirun look into the default directories, those of the user whose home is HOME too: nothing,
 # except with Debian 13's PMIx, which hides them (see configure).
 mpi_default_folders() {
     local home=$1 default

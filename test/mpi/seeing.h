@@ -2,7 +2,7 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * What a user sees: stderr and the trace, in files of a folder of this process.
+ * What a user sees: stderr and the trace, in files of a directory of this process.
  */
 #ifndef SEEING_H
 #define SEEING_H

@@ -2,7 +2,7 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Windows on files, in a folder of this process.
+ * Windows on files, in a directory of this process.
  */
 #ifndef STORAGE_H
 #define STORAGE_H

@@ -39,7 +39,7 @@ summary() {
     ((failed == 0))
 }
 
-# make_scratch: a folder for this test, $scratch, removed at its end
+# make_scratch: a directory for this test, $scratch, removed at its end
 make_scratch() {
     scratch=$(mktemp -d /tmp/oltest.XXXXXX) || exit 2
     trap 'rm -rf "$scratch"' EXIT

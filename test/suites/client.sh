@@ -6,13 +6,13 @@
 # components and with ours.
 #
 #   client_options NAME TEXT "$@"     reads the options that all have; TEXT says in --help what is run
-#   client_open INPUT...              sets $build, a folder of the user's cache that depends on INPUT and the Open MPI
+#   client_open INPUT...              sets $build, a directory of the user's cache that depends on INPUT and the Open MPI
 #   client_tarball PACKAGE VERSION SUITE SHA256  prints the path of the upstream tarball of a Debian source package
 #   client_build COMMAND...           runs it once, in $build
 #   client_test RANKS PROGRAM ARGUMENT...        runs it on both sides; $variant names how else it differs from others
 #   client_end                        prints the last line and ends
 #
-# A suite may set $what, the default of --what, before, and define these functions, which are called in the folder that
+# A suite may set $what, the default of --what, before, and define these functions, which are called in the directory that
 # the program runs in:
 #   client_prepare    has the files there that the program reads
 #   client_wrong      prints why a run is wrong although it ended with exit code 0; its stdout is in ../stdout
@@ -33,7 +33,7 @@ Usage: test/suites/$client --mpi=PREFIX|system [options]
 $1
 
   --mpi=PREFIX|system     the Open MPI to test: an installation, or the one in PATH
-  --component-path=DIR    folder with mca_osc_cached.so, mca_pml_llamatch.so (default: installed ones)
+  --component-path=DIR    directory with mca_osc_cached.so, mca_pml_llamatch.so (default: installed ones)
   --what=LIST             osc:cached, pml:llamatch; osc:cached:verify, which keeps all that it may, whatever the gets
                           cost, and compares each hit with the target; osc:cached:helper, windows with a helper, which
                           must have had something to do (default: $what)

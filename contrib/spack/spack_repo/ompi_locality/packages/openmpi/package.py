@@ -76,7 +76,7 @@ class Openmpi(BuiltinOpenmpi):
         for folder, place in COMPONENTS.items():
             install_tree(os.path.join(tree, folder), os.path.join(self.stage.source_path, place))
 
-    # The patches and new folders change the build system; a release tarball needs the --force.
+    # The patches and new directories change the build system; a release tarball needs the --force.
     @when("+locality")
     def autoreconf(self, spec, prefix):
         which("perl")("autogen.pl", "--force")
