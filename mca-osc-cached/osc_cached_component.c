@@ -28,6 +28,7 @@
 #include "osc_cached_choose.h"
 #include "osc_cached_compat.h"
 #include "osc_cached_forward.h"
+#include "osc_cached_hidden.h"
 #include "osc_cached_info.h"
 #include "osc_cached_inner.h"
 #include "osc_cached_memory.h"
@@ -154,44 +155,13 @@ static void add_help_folder(void)
     }
 }
 
-/* Whether a file is this component for the same release. */
-static bool is_for_this_release(const char *path)
-{
-    FILE *file = fopen(path, "r");
-    size_t found = 0;
-    int letter;
-
-    if (NULL == file) {
-        return false;
-    }
-    /* with its end; "osc/" is nowhere else in it, so there is no need to go back */
-    while (found <= strlen(built_for) && EOF != (letter = fgetc(file))) {
-        found = (letter == built_for[found]) ? found + 1 : (letter == built_for[0]);
-    }
-    (void) fclose(file);
-    return strlen(built_for) < found;
-}
-
-/* Open MPI looks into its own directory before the user's: say so when both have this component, and
- * nobody has named directories. */
 static void tell_of_hidden_copy(void)
 {
-    int index = mca_base_var_find("opal", "mca", "base", "component_path");
-    mca_base_var_source_t source = MCA_BASE_VAR_SOURCE_MAX;
-    const char *home = getenv("HOME");
-    char copy[PATH_MAX], used[PATH_MAX], others[PATH_MAX];
-    char **value;
-    Dl_info info;
+    char used[PATH_MAX], hidden[PATH_MAX];
 
-    if (0 > index || OPAL_SUCCESS != mca_base_var_get_value(index, &value, &source, NULL)
-        || MCA_BASE_VAR_SOURCE_DEFAULT != source || NULL == home
-        || 0 == dladdr(&mca_osc_cached_component, &info) || NULL == info.dli_fname) {
-        return;
-    }
-    snprintf(copy, sizeof(copy), "%s/.openmpi/components/mca_osc_cached.so", home);
-    if (NULL != realpath(copy, others) && NULL != realpath(info.dli_fname, used)
-        && 0 != strcmp(used, others) && is_for_this_release(others)) {
-        opal_show_help("help-mpi-osc-cached.txt", "hidden-copy", true, used, others,
+    if (ompi_osc_cached_hides_copy(&mca_osc_cached_component, "mca_osc_cached.so", built_for, used,
+                                   hidden)) {
+        opal_show_help("help-mpi-osc-cached.txt", "hidden-copy", true, used, hidden,
                        opal_process_info.nodename);
     }
 }

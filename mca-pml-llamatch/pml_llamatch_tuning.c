@@ -32,6 +32,7 @@
 #endif
 
 #if __has_include("osc_cached_spelling.h") /* where osc/cached is, too */
+#include "osc_cached_hidden.h"
 #include "osc_cached_spelling.h"
 #endif
 
@@ -374,6 +375,26 @@ static bool same_release(void)
     return false;
 }
 
+#if defined(OSC_CACHED_HIDDEN_H)
+/* The release that this file was compiled for, to be found in a copy. */
+#define STRING_OF_(x) #x
+#define STRING_OF(x) STRING_OF_(x)
+/* clang-format off */
+static const char built_for[] = "pml/llamatch built for Open MPI v" STRING_OF(OMPI_MAJOR_VERSION) "."
+    STRING_OF(OMPI_MINOR_VERSION) "." STRING_OF(OMPI_RELEASE_VERSION);
+/* clang-format on */
+
+static void tell_of_hidden_copy(void)
+{
+    char used[PATH_MAX], hidden[PATH_MAX];
+
+    if (ompi_osc_cached_hides_copy(built_for, "mca_pml_llamatch.so", built_for, used, hidden)) {
+        opal_show_help(LLAMATCH_HELP_FILE, "hidden_copy", true, used, hidden,
+                       mca_pml_llamatch_host());
+    }
+}
+#endif
+
 /* --- communicators -------------------------------------------------------------------------- */
 
 static llamatch_pool_t *objects; /* not the arena, which is empty when all queues are */
@@ -433,6 +454,11 @@ int mca_pml_llamatch_tuning_register(void)
     if (!same_release()) {
         return OMPI_ERR_NOT_AVAILABLE;
     }
+#if defined(OSC_CACHED_HIDDEN_H)
+    if (asked_for()) {
+        tell_of_hidden_copy();
+    }
+#endif
     register_parameters();
     register_switches();
     mca_pml_llamatch_pvar_register();
