@@ -112,7 +112,7 @@ void llamatch_lane_open(llamatch_lane_t *lane, const llamatch_shape_t *shape)
     lane->live = node->bits[word];
     lane->tags = llamatch_node_tags(shape, node) + 64 * word;
     lane->slots = llamatch_node_slots(shape, node) + 64 * word;
-    entries = (uint32_t) __builtin_popcountll(lane->live);
+    entries = llamatch_lane_bits(lane->live);
     node->bits[word] = 0;
     node->live = (uint16_t) (node->live - entries);
     lane->queue.count -= entries;
@@ -121,7 +121,7 @@ void llamatch_lane_open(llamatch_lane_t *lane, const llamatch_shape_t *shape)
 void llamatch_lane_close(llamatch_lane_t *lane, const llamatch_shape_t *shape)
 {
     llamatch_node_t *node = lane->queue.head;
-    uint32_t entries = (uint32_t) __builtin_popcountll(lane->live);
+    uint32_t entries = llamatch_lane_bits(lane->live);
 
     node->bits[(lane->tags - llamatch_node_tags(shape, node)) / 64] |= lane->live;
     node->live = (uint16_t) (node->live + entries);
@@ -320,7 +320,7 @@ static int verify_open(const llamatch_lane_t *lane, const llamatch_shape_t *shap
     broken = llamatch_queue_verify(&closed.queue, shape);
     node->bits[word] = bits;
     node->end = end;
-    node->live = (uint16_t) (node->live - __builtin_popcountll(lane->live));
+    node->live = (uint16_t) (node->live - llamatch_lane_bits(lane->live));
     return broken;
 }
 

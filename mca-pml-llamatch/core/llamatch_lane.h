@@ -72,6 +72,19 @@
 #define LLAMATCH_UNLIKELY(condition) (condition)
 #endif
 
+/** How many bits are set. */
+static inline uint32_t llamatch_lane_bits(uint64_t word)
+{
+#if defined(__x86_64__) && !defined(__POPCNT__) /* it would be a call of the compiler's library */
+    word -= word >> 1 & UINT64_C(0x5555555555555555);
+    word = (word & UINT64_C(0x3333333333333333)) + (word >> 2 & UINT64_C(0x3333333333333333));
+    word = (word + (word >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+    return (uint32_t) (word * UINT64_C(0x0101010101010101) >> 56);
+#else
+    return (uint32_t) __builtin_popcountll(word);
+#endif
+}
+
 typedef struct llamatch_lane {
     uint64_t live;          /**< 0: there are no entries; see above */
     int32_t *tags;          /**< own, small, short and open: those of the array; else NULL */
@@ -127,7 +140,7 @@ static inline bool llamatch_lane_has_index(const llamatch_lane_t *lane)
 static inline uint32_t llamatch_lane_count(const llamatch_lane_t *lane)
 {
     return (llamatch_lane_is_short(lane) ? 0 : lane->queue.count)
-           + (llamatch_lane_has_front(lane) ? (uint32_t) __builtin_popcountll(lane->live) : 0);
+           + (llamatch_lane_has_front(lane) ? llamatch_lane_bits(lane->live) : 0);
 }
 
 /** The first entry of a lane that has any within reach. */
@@ -183,7 +196,7 @@ static inline llamatch_lane_t *llamatch_place_lane(uint64_t place)
     return (llamatch_lane_t *) (uintptr_t) (place - 1);
 }
 
-/** Which of four tags are one of two? 16 bits each, the first one the lowest. */
+/** Which of four tags are one of two? 16 bits each, all set or none, the first one the lowest. */
 static inline uint64_t llamatch_lane_four(const int32_t *tags, int32_t tag, int32_t other)
 {
     uint64_t equal = 0;
@@ -198,7 +211,7 @@ static inline uint64_t llamatch_lane_four(const int32_t *tags, int32_t tag, int3
     memcpy(&equal, &half, sizeof(equal));
 #else
     for (int i = 0; i < 4; ++i) {
-        equal |= (uint64_t) ((tags[i] == tag) | (tags[i] == other)) << 16 * i;
+        equal |= ((tags[i] == tag) | (tags[i] == other)) ? UINT64_C(0xffff) << 16 * i : 0;
     }
 #endif
     return equal;
@@ -208,17 +221,19 @@ static inline uint64_t llamatch_lane_four(const int32_t *tags, int32_t tag, int3
 static inline uint32_t llamatch_lane_find_tag(const llamatch_lane_t *lane, int32_t tag,
                                               int32_t other, uint64_t live)
 {
-    for (uint32_t i = (uint32_t) __builtin_ctzll(live) / 4 * 4; i < 64 && 0 != live >> i; i += 4) {
+    while (0 != live) { /* what is gone is passed by, four at a time */
+        uint32_t i = (uint32_t) __builtin_ctzll(live) / 4 * 4;
         uint64_t equal = llamatch_lane_four(lane->tags + i, tag, other);
 
-        for (; LLAMATCH_UNLIKELY(0 != equal);
-             equal &= ~((uint64_t) 0xffff << __builtin_ctzll(equal) / 16 * 16)) {
-            uint32_t index = i + (uint32_t) __builtin_ctzll(equal) / 16;
-
-            if (LLAMATCH_LIKELY(0 != (live >> index & 1))) { /* what is equal may be gone */
-                return index;
+        if (LLAMATCH_UNLIKELY(0 != equal)) {
+            equal &= UINT64_C(0x0008000400020001); /* one bit each, and these side by side */
+            equal |= equal >> 32;
+            equal = (equal | equal >> 16) & live >> i & 15; /* what is equal may be gone */
+            if (LLAMATCH_LIKELY(0 != equal)) {
+                return i + (uint32_t) __builtin_ctzll(equal);
             }
         }
+        live &= ~(UINT64_C(15) << i);
     }
     return LLAMATCH_SHORT_MAX;
 }
@@ -262,7 +277,7 @@ static inline uint32_t llamatch_lane_depth(const llamatch_lane_t *lane, uint32_t
     uint64_t looked_at =
         (LLAMATCH_SHORT_MAX <= index + 1) ? UINT64_MAX : ((uint64_t) 2 << index) - 1;
 
-    return (uint32_t) __builtin_popcountll(lane->live & looked_at);
+    return llamatch_lane_bits(lane->live & looked_at);
 }
 
 /** No entry is within reach any more: the next ones of an open lane are, or the array goes back,
