@@ -21,8 +21,8 @@
 #include "opal/mca/base/mca_base_var.h"
 #include "ompi/constants.h"
 
-/** Whether a file has a string, with its end. Nothing in such a string is like its beginning, so
- * there is no need to go back. */
+/** Whether a file has a string, with its end. It never goes back: no file of ours has the beginning
+ * of the string inside of another one. */
 static inline bool ompi_osc_cached_file_has(const char *path, const char *string)
 {
     FILE *file = fopen(path, "r");
