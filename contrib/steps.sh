@@ -8,6 +8,7 @@ logs='' skips='' # to be set: the directory for the output of the steps, the lis
 passed=0 failed=0 skipped=0
 group='' # the step of contrib/check --list that what runs belongs to
 declare -a rows=() begun=()
+beside='' # the process that runs steps beside those of this one
 
 # count PASSED FAILED SKIPPED
 count()
@@ -18,9 +19,11 @@ count()
 # cpu_seconds: sets $cpu to what this shell and its children have used until now.
 cpu_seconds()
 {
-    times >"$logs/.times" # no $(times): that would be another process
+    local file=$logs/.times-$BASHPID
+    times >"$file" # no $(times): that would be another process
     cpu=$(awk '{ for (i = 1; i <= 2; i++) { split($i, t, /[ms]/); sum += 60 * t[1] + t[2] } }
-        END { printf "%d", sum }' "$logs/.times")
+        END { printf "%d", sum }' "$file")
+    rm "$file"
 }
 
 # begin NAME, end: what takes time between them has a line in the table, and $passed, $failed and $skipped
@@ -55,19 +58,66 @@ step()
     local name=$1 log rc=0 line
     shift
     log=$logs/${name//[^A-Za-z0-9.]/-}.log
-    printf '\n== %s\n' "$name"
+    printf '... %s\n' "$name"
     begin "$name"
-    "$@" 2>&1 9>&- | tee "$log" || rc=${PIPESTATUS[0]}
+    "$@" >"$log" 2>&1 9>&- || rc=$?
     line=$(tail -n 1 "$log")
     if [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed(,\ ([0-9]+)\ skipped)?$ ]]; then
         count "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}" "${BASH_REMATCH[4]:-0}"
         [ "$rc" -eq 0 ] || [ "${BASH_REMATCH[2]}" -gt 0 ] || count 0 1 0
         judge_skips "$name" "$log" "${BASH_REMATCH[4]:-0}"
     else
-        printf 'FAIL %s: ended with exit code %s and without a count (log: %s)\n' "$name" "$rc" "$log" | tee -a "$log"
+        printf 'FAIL %s: ended with exit code %s and without a count (log: %s)\n' "$name" "$rc" "$log" >>"$log"
         count 0 1 0
     fi
-    end
+    {
+        flock 8 # steps beside this one end, too
+        printf '\n== %s\n' "$name"
+        cat "$log"
+        end
+    } 8>"$logs/.printing"
+}
+
+# run_beside COMMAND GROUP...: COMMAND with each of these steps, in the background; their results come with wait_beside.
+# Those of this shell go on meanwhile: half of a test is waiting, or has one process.
+run_beside()
+{
+    local command=$1
+    shift
+    set -m # a group of processes of its own, which finish can end
+    (
+        set +m
+        rows=() passed=0 failed=0 skipped=0
+        trap end_beside EXIT
+        for group; do
+            "$command" "$group"
+        done
+    ) &
+    beside=$!
+    set +m
+}
+
+end_beside()
+{
+    local rc=$?
+    [ ${#begun[@]} -eq 0 ] || end # in the middle of this
+    if [ "$rc" -ne 0 ] && [ "$failed" -eq 0 ]; then
+        count 0 1 0
+    fi
+    printf '%s\n' "$passed $failed $skipped" "${rows[@]}" >"$logs/.beside"
+}
+
+wait_beside()
+{
+    local p=0 f=1 s=0
+    local -a others=()
+    [ -n "$beside" ] || return 0
+    wait "$beside" || :
+    beside=
+    [ ! -s "$logs/.beside" ] || { read -r p f s && mapfile -t others; } <"$logs/.beside"
+    rm -f "$logs/.beside"
+    count "$p" "$f" "$s"
+    rows+=("${others[@]}")
 }
 
 # one NAME COMMAND...: a command whose exit code is the result.
@@ -121,11 +171,11 @@ judge_skips()
     while IFS= read -r text; do
         seen=$((seen + 1))
         ! allowed_skip "$name" "$text" || continue
-        printf 'FAIL %s: not in the list of skips (%s): SKIP %s\n' "$name" "${skips##*/}" "$text" | tee -a "$log"
+        printf 'FAIL %s: not in the list of skips (%s): SKIP %s\n' "$name" "${skips##*/}" "$text" >>"$log"
         count 0 1 -1
     done < <(sed -n 's/^SKIP //p' "$log")
     [ "$seen" -eq "$count" ] || {
-        printf 'FAIL %s: %s skipped, but %s lines say what and why\n' "$name" "$count" "$seen" | tee -a "$log"
+        printf 'FAIL %s: %s skipped, but %s lines say what and why\n' "$name" "$count" "$seen" >>"$log"
         count 0 1 0
     }
 }
@@ -192,10 +242,10 @@ can_mount()
 
 # --- The end ------------------------------------------------------------------------
 
-# table: the steps in the order of their first part, each with its parts.
+# table: the steps in the order of their first part, each with its parts. Some ran at the same time.
 table()
 {
-    [ ${#rows[@]} -eq 0 ] || printf '%s\n' "${rows[@]}" | awk -F '|' '
+    [ ${#rows[@]} -eq 0 ] || printf '%s\n' "${rows[@]}" | awk -F '|' -v elapsed="$SECONDS" '
         function clock(s) { return sprintf("%d:%02d", s / 60, s % 60) }
         function row(name, n) {
             printf "%-72s %8s %8s %7s %7s %8s\n", name, clock(n["time"]), clock(n["cpu"]), n["p"], n["f"], n["s"]
@@ -219,6 +269,7 @@ table()
                 whole(order[g])
                 for (i = 1; i <= NR; i++) if (of[i] == order[g]) part(i)
             }
+            time["all"] = elapsed
             whole("all")
         }'
 }
@@ -246,6 +297,8 @@ finish()
         count 0 1 0
     fi
     [ ${#begun[@]} -eq 0 ] || end # in the middle of this
+    [ -z "$beside" ] || kill -- "-$beside" 2>/dev/null || :
+    wait_beside
     printf '\n'
     table
     what_failed

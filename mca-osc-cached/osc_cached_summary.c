@@ -55,7 +55,7 @@ static void advise(ompi_osc_cached_window_t *window)
 {
     ompi_communicator_t *comm = window->comm;
     const char *name = window->win->w_name;
-    double mine[OSC_CACHED_ADVICE_SIDES][OSC_CACHED_ADVISE_SUMS];
+    double mine[OSC_CACHED_ADVICE_SIDES][OSC_CACHED_ADVISE_SUMS], gets[OSC_CACHED_ADVICE_SIDES];
     osc_cached_advice_row_t row = {
         .inner = window->inner_name,
         .windows = 1,
@@ -65,11 +65,18 @@ static void advise(ompi_osc_cached_window_t *window)
 
     ompi_osc_cached_advise_sums(window, mine);
     memcpy(row.sums, mine, sizeof(mine));
+    for (int side = 0; side < OSC_CACHED_ADVICE_SIDES; ++side) {
+        row.most_gets[side] = gets[side] = mine[side][OSC_CACHED_ADVISE_GETS];
+    }
     if (NULL != comm
         && OMPI_SUCCESS
                == comm->c_coll->coll_reduce(
                    mine, row.sums, OSC_CACHED_ADVICE_SIDES * OSC_CACHED_ADVISE_SUMS, MPI_DOUBLE,
-                   MPI_SUM, 0, comm, comm->c_coll->coll_reduce_module)) {
+                   MPI_SUM, 0, comm, comm->c_coll->coll_reduce_module)
+        && OMPI_SUCCESS
+               == comm->c_coll->coll_reduce(gets, row.most_gets, OSC_CACHED_ADVICE_SIDES,
+                                            MPI_DOUBLE, MPI_MAX, 0, comm,
+                                            comm->c_coll->coll_reduce_module)) {
         row.processes = (uint32_t) ompi_comm_size(comm);
     }
     if (0 == ompi_group_rank(window->win->w_group)) {

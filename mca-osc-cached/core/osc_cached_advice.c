@@ -31,6 +31,7 @@ static void merge(osc_cached_advice_row_t *into, const osc_cached_advice_row_t *
         for (int i = 0; i < OSC_CACHED_ADVISE_SUMS; ++i) {
             into->sums[side][i] += row->sums[side][i];
         }
+        into->most_gets[side] += row->most_gets[side];
     }
 }
 
@@ -67,7 +68,8 @@ static double sum_of(const osc_cached_advice_row_t *row, int sum)
     return all;
 }
 
-/* Of both sides together. Gets that are as fast as hits are not cached. */
+/* Of both sides together, times of the process with the most gets. Gets that are as fast as hits are
+ * not cached. */
 static osc_cached_prediction_t predict(const osc_cached_advice_t *advice,
                                        const osc_cached_advice_row_t *row,
                                        osc_cached_advise_life_t life, double memory)
@@ -78,10 +80,13 @@ static osc_cached_prediction_t predict(const osc_cached_advice_t *advice,
     for (int side = 0; side < OSC_CACHED_ADVICE_SIDES; ++side) {
         const double *sums = row->sums[side];
         osc_cached_prediction_t one = osc_cached_advise_predict(sums, life, memory);
+        double part = (0 < sums[OSC_CACHED_ADVISE_GETS])
+                          ? row->most_gets[side] / sums[OSC_CACHED_ADVISE_GETS]
+                          : 0;
 
-        all.total_ns += one.total_ns;
+        all.total_ns += part * one.total_ns;
         if (0 < one.saving_ns && advice->cheap_ns <= osc_cached_advise_get_ns(sums)) {
-            all.saving_ns += one.saving_ns;
+            all.saving_ns += part * one.saving_ns;
             all.hit_rate += one.hit_rate * sums[OSC_CACHED_ADVISE_GETS] / gets;
             all.memory += one.memory;
         }
@@ -94,7 +99,7 @@ static osc_cached_advice_verdict_t why_not(const osc_cached_advice_t *advice,
                                            const osc_cached_advice_row_t *row,
                                            const osc_cached_advice_told_t *told)
 {
-    double least = least_saving * told->total_ns * row->processes;
+    double least = least_saving * told->total_ns;
 
     return (told->get_ns <= advice->cheap_ns) ? OSC_CACHED_ADVICE_CHEAP
            : (least <= predict(advice, row, told->life, HUGE_VAL).saving_ns)
@@ -130,13 +135,14 @@ osc_cached_advice_told_t osc_cached_advice_of(const osc_cached_advice_t *advice,
         best = now;
     }
     for (int side = 0; side < OSC_CACHED_ADVICE_SIDES; ++side) {
-        told.repeated += osc_cached_advise_repeated(row->sums[side])
-                         * row->sums[side][OSC_CACHED_ADVISE_GETS] / told.gets;
+        double part = row->sums[side][OSC_CACHED_ADVISE_GETS] / told.gets;
+
+        told.repeated += part * osc_cached_advise_repeated(row->sums[side]);
+        told.get_ns += part * osc_cached_advise_get_ns(row->sums[side]);
     }
     told.checked = sum_of(row, OSC_CACHED_ADVISE_CHECKED + (int) told.life);
     told.differed = sum_of(row, OSC_CACHED_ADVISE_DIFFERED + (int) told.life);
-    told.get_ns = best.total_ns / told.gets;
-    told.total_ns = best.total_ns / row->processes;
+    told.total_ns = best.total_ns;
     if (best.saving_ns <= least_saving * best.total_ns) {
         told.verdict = why_not(advice, row, &told);
         told.memory = memory;
@@ -147,7 +153,7 @@ osc_cached_advice_told_t osc_cached_advice_of(const osc_cached_advice_t *advice,
         best = predict(advice, row, OSC_CACHED_ADVISE_REPEATS, advice->memory);
     }
     told.hit_rate = best.hit_rate;
-    told.saving_ns = best.saving_ns / row->processes;
+    told.saving_ns = best.saving_ns;
     told.memory = (best.memory < memory) ? best.memory : memory;
     return told;
 }
@@ -372,8 +378,8 @@ void osc_cached_advice_print(const osc_cached_advice_t *advice, char *buffer, si
     settings_t settings;
 
     add(&text,
-        "osc/cached: advice (nothing was cached in this run; times are the mean of %" PRIu32
-        " processes)\n",
+        "osc/cached: advice (nothing was cached in this run; %" PRIu32
+        " processes, times of the one with the most gets)\n",
         processes_of(advice));
     for (int i = 0; i < advice->count; ++i) {
         const osc_cached_advice_row_t *row = &advice->rows[i];

@@ -33,6 +33,8 @@ typedef struct {
     uint32_t processes; /**< whose sums these are, of a window */
     bool cacheable;     /**< else such windows are never cached */
     double sums[OSC_CACHED_ADVICE_SIDES][OSC_CACHED_ADVISE_SUMS];
+    /** gets of the process that has most: a program takes as long as its slowest process */
+    double most_gets[OSC_CACHED_ADVICE_SIDES];
 } osc_cached_advice_row_t;
 
 typedef struct {
@@ -58,10 +60,11 @@ typedef enum {
 typedef struct {
     osc_cached_advice_verdict_t verdict;
     osc_cached_advise_life_t life;                /**< that is recommended, or would be */
-    double gets, repeated;                        /**< the part of the gets that repeat */
-    double get_ns;                                /**< of a get */
-    double hit_rate, saving_ns, total_ns, memory; /**< means of its processes */
-    double checked, differed;                     /**< repeated gets */
+    double gets, repeated;      /**< the part of the gets that repeat */
+    double get_ns;              /**< of a get */
+    double saving_ns, total_ns; /**< of the process with the most gets */
+    double hit_rate, memory;    /**< means of its processes */
+    double checked, differed;   /**< repeated gets */
     double atomics; /**< of processes on other nodes: a helper there may execute them */
 } osc_cached_advice_told_t;
 
