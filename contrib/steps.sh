@@ -16,7 +16,8 @@ count()
     passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
 }
 
-# cpu_seconds: sets $cpu to what this shell and its children have used until now.
+# cpu_seconds: sets $cpu to what this shell and its children have used until now; not those beside it, which become part of that
+# when they end.
 cpu_seconds()
 {
     local file=$logs/.times-$BASHPID
@@ -24,6 +25,9 @@ cpu_seconds()
     cpu=$(awk '{ for (i = 1; i <= 2; i++) { split($i, t, /[ms]/); sum += 60 * t[1] + t[2] } }
         END { printf "%d", sum }' "$file")
     rm "$file"
+    if [ -n "$beside" ] && [ -s "$logs/.beside-cpu" ] && ! kill -0 "$beside" 2>/dev/null; then
+        cpu=$((cpu - $(cat "$logs/.beside-cpu")))
+    fi
 }
 
 # begin NAME, end: what takes time between them has a line in the table, and $passed, $failed and $skipped
@@ -87,11 +91,12 @@ run_beside()
     set -m # a group of processes of its own, which finish can end
     (
         set +m
-        rows=() passed=0 failed=0 skipped=0
+        rows=() passed=0 failed=0 skipped=0 ended=no
         trap end_beside EXIT
         for group; do
             "$command" "$group"
         done
+        ended=yes
     ) &
     beside=$!
     set +m
@@ -99,12 +104,11 @@ run_beside()
 
 end_beside()
 {
-    local rc=$?
     [ ${#begun[@]} -eq 0 ] || end # in the middle of this
-    if [ "$rc" -ne 0 ] && [ "$failed" -eq 0 ]; then
-        count 0 1 0
-    fi
+    [ "$ended" = yes ] || [ "$failed" -gt 0 ] || count 0 1 0
     printf '%s\n' "$passed $failed $skipped" "${rows[@]}" >"$logs/.beside"
+    cpu_seconds
+    printf '%s\n' "$cpu" >"$logs/.beside-cpu"
 }
 
 wait_beside()
@@ -115,7 +119,7 @@ wait_beside()
     wait "$beside" || :
     beside=
     [ ! -s "$logs/.beside" ] || { read -r p f s && mapfile -t others; } <"$logs/.beside"
-    rm -f "$logs/.beside"
+    rm -f "$logs"/.beside{,-cpu}
     count "$p" "$f" "$s"
     rows+=("${others[@]}")
 }

@@ -1,7 +1,7 @@
 /* A process that has copies is killed, in a job with fault tolerance: a writer's flush does not wait for it,
  * and the survivors go on. Without fault tolerance (ends) the job ends with an error, and nobody waits for ever.
  *
- * test: for=osc-cached needs=cache cache="mode=coherent stores=sync" ranks=3 transport=shm,tcp limit=60 mpirun-5.0="--with-ft ulfm" allow="Epoll MOD|send_msg: write failed|^---|WARNING: The selected|^operation, yet|^When using|^However, fail|^In this framework|^failure scenarios|more processes have sent help"
+ * test: for=osc-cached needs=cache cache="mode=coherent stores=sync" ranks=3 transport=shm,tcp limit=60 mpirun-5.0="--with-ft ulfm" allow="Epoll MOD|send_msg: write failed|UCX +ERROR connect.*Connection refused|UCX_TCP_MAX_CONN_RETRIES|^---|WARNING: The selected|^operation, yet|^When using|^However, fail|^In this framework|^failure scenarios|more processes have sent help"
  * test: for=osc-cached needs=cache cache="mode=coherent stores=sync" args="ends" ranks=3 transport=tcp limit=60 expect="killed:process rank "
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
