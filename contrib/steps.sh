@@ -219,8 +219,15 @@ machine_is()
     mount-namespace) can_mount true ;;
     overlay) can_mount sh -c 'cd /mnt && mkdir u w v && mount -t overlay -o lowerdir=/,upperdir=u,workdir=w none v' ;;
     rdma) has_rdma ;;
+    userfaultfd) linux_since 5.19 && (. "${BASH_SOURCE[0]%/*}/../test/mpi/launch.sh" && mpi_stores_are_noticed) ;;
+    page-scan) linux_since 6.7 ;;
     *) return 1 ;;
     esac
+}
+
+linux_since()
+{
+    [ "$(printf '%s\n' "$1" "$(uname -r)" | sort -V | head -n 1)" = "$1" ]
 }
 
 # machine_words WORD...: are all of them known?
@@ -229,7 +236,7 @@ machine_words()
     local word
     for word; do
         case ${word#no*-} in
-        any | root | x86_64 | aarch64 | debian-?* | mount-namespace | overlay | rdma) ;;
+        any | root | x86_64 | aarch64 | debian-?* | mount-namespace | overlay | rdma | userfaultfd | page-scan) ;;
         *) return 1 ;;
         esac
     done
