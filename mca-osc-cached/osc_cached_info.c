@@ -205,13 +205,6 @@ static void set_mode(ompi_osc_cached_window_t *window, int mode)
 /* what a key says to ask for the value in force */
 #define NOT_GIVEN ""
 
-/* A callback: the window, or nothing to do. */
-#define WINDOW_OF(object)                                                                      \
-    ompi_osc_cached_window_t *window = ompi_osc_cached_window_search((ompi_win_t *) (object)); \
-    if (NULL == window) {                                                                      \
-        return value;                                                                          \
-    }
-
 /* Whether a value is a program's: not a question, and not what was in force before the program said
  * anything. */
 static bool is_given(ompi_osc_cached_window_t *window, const char *value)
@@ -268,12 +261,11 @@ static bool is_overruled(ompi_osc_cached_window_t *window, const char *alias)
     return NULL != own && are_in_one_info(own, alias);
 }
 
-static INFO_CONST char *mode_changed(opal_infosubscriber_t *object, INFO_CONST char *key,
+static INFO_CONST char *mode_changed(ompi_osc_cached_window_t *window, INFO_CONST char *key,
                                      INFO_CONST char *value)
 {
     int mode;
 
-    WINDOW_OF(object)
     window->mode_key = key;
     if (is_given(window, value)
         && read_name(window, key, value, ompi_osc_cached_modes, window->mode, &mode)) {
@@ -282,12 +274,11 @@ static INFO_CONST char *mode_changed(opal_infosubscriber_t *object, INFO_CONST c
     return (INFO_CONST char *) ompi_osc_cached_modes[window->mode].string;
 }
 
-static INFO_CONST char *clampi_mode_changed(opal_infosubscriber_t *object, INFO_CONST char *key,
+static INFO_CONST char *clampi_mode_changed(ompi_osc_cached_window_t *window, INFO_CONST char *key,
                                             INFO_CONST char *value)
 {
     int mode;
 
-    WINDOW_OF(object)
     if (is_overruled(window, key)) {
 #if OMPI_MAJOR_VERSION < 5
         /* would report what the program has asked for, unless it was ignored */
@@ -320,15 +311,13 @@ static INFO_CONST char *number_text(double value)
     return text;
 }
 
-static INFO_CONST char *memory_changed(opal_infosubscriber_t *object, INFO_CONST char *key,
+static INFO_CONST char *memory_changed(ompi_osc_cached_window_t *window, INFO_CONST char *key,
                                        INFO_CONST char *value)
 {
-    const osc_cached_cache_t *cache;
+    const osc_cached_cache_t *cache = &window->cache;
     double bytes, present;
     bool given;
 
-    WINDOW_OF(object)
-    cache = &window->cache;
     ompi_osc_cached_window_lock(window);
     present = (double) cache->config.memory;
     ompi_osc_cached_window_unlock(window);
@@ -343,15 +332,13 @@ static INFO_CONST char *memory_changed(opal_infosubscriber_t *object, INFO_CONST
     return number_text(bytes);
 }
 
-static INFO_CONST char *entries_changed(opal_infosubscriber_t *object, INFO_CONST char *key,
+static INFO_CONST char *entries_changed(ompi_osc_cached_window_t *window, INFO_CONST char *key,
                                         INFO_CONST char *value)
 {
-    const osc_cached_cache_t *cache;
+    const osc_cached_cache_t *cache = &window->cache;
     double entries, present;
     bool given;
 
-    WINDOW_OF(object)
-    cache = &window->cache;
     ompi_osc_cached_window_lock(window);
     present = (double) cache->config.entries;
     ompi_osc_cached_window_unlock(window);
@@ -366,12 +353,11 @@ static INFO_CONST char *entries_changed(opal_infosubscriber_t *object, INFO_CONS
     return number_text(entries);
 }
 
-static INFO_CONST char *sample_changed(opal_infosubscriber_t *object, INFO_CONST char *key,
+static INFO_CONST char *sample_changed(ompi_osc_cached_window_t *window, INFO_CONST char *key,
                                        INFO_CONST char *value)
 {
     double sample;
 
-    WINDOW_OF(object)
     if (is_given(window, value)
         && read_count(window, key, value, OSC_CACHED_UNIT_COUNT, 1, 1024,
                       window->cache.config.sample, &sample)) {
@@ -382,12 +368,11 @@ static INFO_CONST char *sample_changed(opal_infosubscriber_t *object, INFO_CONST
     return number_text(window->cache.config.sample);
 }
 
-static INFO_CONST char *block_fetch_changed(opal_infosubscriber_t *object, INFO_CONST char *key,
+static INFO_CONST char *block_fetch_changed(ompi_osc_cached_window_t *window, INFO_CONST char *key,
                                             INFO_CONST char *value)
 {
     double block;
 
-    WINDOW_OF(object)
     if (is_given(window, value)
         && read_count(window, key, value, OSC_CACHED_UNIT_BLOCK, OSC_CACHED_BLOCK_MIN,
                       OSC_CACHED_BLOCK_MAX, window->cache.config.block, &block)) {
@@ -398,12 +383,11 @@ static INFO_CONST char *block_fetch_changed(opal_infosubscriber_t *object, INFO_
     return number_text(window->cache.config.block);
 }
 
-static INFO_CONST char *scheme_changed(opal_infosubscriber_t *object, INFO_CONST char *key,
+static INFO_CONST char *scheme_changed(ompi_osc_cached_window_t *window, INFO_CONST char *key,
                                        INFO_CONST char *value)
 {
     int scheme;
 
-    WINDOW_OF(object)
     if (is_given(window, value)
         && read_name(window, key, value, ompi_osc_cached_schemes, window->cache.config.scheme,
                      &scheme)) {
@@ -414,12 +398,11 @@ static INFO_CONST char *scheme_changed(opal_infosubscriber_t *object, INFO_CONST
     return (INFO_CONST char *) ompi_osc_cached_schemes[window->cache.config.scheme].string;
 }
 
-static INFO_CONST char *adaptive_changed(opal_infosubscriber_t *object, INFO_CONST char *key,
+static INFO_CONST char *adaptive_changed(ompi_osc_cached_window_t *window, INFO_CONST char *key,
                                          INFO_CONST char *value)
 {
     int adaptive;
 
-    WINDOW_OF(object)
     if (is_given(window, value)
         && read_name(window, key, value, truths, window->cache.config.adaptive, &adaptive)) {
         ompi_osc_cached_window_lock(window);
@@ -430,24 +413,22 @@ static INFO_CONST char *adaptive_changed(opal_infosubscriber_t *object, INFO_CON
 }
 
 /* Decided when the window was created. */
-static INFO_CONST char *stores_changed(opal_infosubscriber_t *object, INFO_CONST char *key,
+static INFO_CONST char *stores_changed(ompi_osc_cached_window_t *window, INFO_CONST char *key,
                                        INFO_CONST char *value)
 {
     int wanted;
 
-    WINDOW_OF(object)
     if (is_given(window, value)) {
         (void) read_name(window, key, value, ompi_osc_cached_stores, (int) window->stores, &wanted);
     }
     return (INFO_CONST char *) ompi_osc_cached_stores[window->stores].string;
 }
 
-static INFO_CONST char *cooperate_changed(opal_infosubscriber_t *object, INFO_CONST char *key,
+static INFO_CONST char *cooperate_changed(ompi_osc_cached_window_t *window, INFO_CONST char *key,
                                           INFO_CONST char *value)
 {
     int wanted;
 
-    WINDOW_OF(object)
     if (is_given(window, value)) {
         (void) read_name(window, key, value, ompi_osc_cached_cooperations, (int) window->cooperate,
                          &wanted);
@@ -455,12 +436,11 @@ static INFO_CONST char *cooperate_changed(opal_infosubscriber_t *object, INFO_CO
     return (INFO_CONST char *) ompi_osc_cached_cooperations[window->cooperate].string;
 }
 
-static INFO_CONST char *block_changed(opal_infosubscriber_t *object, INFO_CONST char *key,
+static INFO_CONST char *block_changed(ompi_osc_cached_window_t *window, INFO_CONST char *key,
                                       INFO_CONST char *value)
 {
     double wanted;
 
-    WINDOW_OF(object)
     if (is_given(window, value)) {
         (void) read_count(window, key, value, OSC_CACHED_UNIT_BLOCK, OSC_CACHED_BLOCK_LEAST,
                           OSC_CACHED_BLOCK_MOST, window->coherence_block, &wanted);
@@ -469,12 +449,11 @@ static INFO_CONST char *block_changed(opal_infosubscriber_t *object, INFO_CONST 
 }
 
 /* Decided when the window was created, by all processes together. */
-static INFO_CONST char *helper_changed(opal_infosubscriber_t *object, INFO_CONST char *key,
+static INFO_CONST char *helper_changed(ompi_osc_cached_window_t *window, INFO_CONST char *key,
                                        INFO_CONST char *value)
 {
     int wanted;
 
-    WINDOW_OF(object)
     if (is_given(window, value)) {
         (void) read_name(window, key, value, switches, NULL != window->helper, &wanted);
     }
@@ -482,24 +461,22 @@ static INFO_CONST char *helper_changed(opal_infosubscriber_t *object, INFO_CONST
 }
 
 /* The same. */
-static INFO_CONST char *share_changed(opal_infosubscriber_t *object, INFO_CONST char *key,
+static INFO_CONST char *share_changed(ompi_osc_cached_window_t *window, INFO_CONST char *key,
                                       INFO_CONST char *value)
 {
     int wanted;
 
-    WINDOW_OF(object)
     if (is_given(window, value)) {
         (void) read_name(window, key, value, switches, NULL != window->sharing, &wanted);
     }
     return (INFO_CONST char *) switches[NULL != window->sharing].string;
 }
 
-static INFO_CONST char *invalidate(opal_infosubscriber_t *object, INFO_CONST char *key,
+static INFO_CONST char *invalidate(ompi_osc_cached_window_t *window, INFO_CONST char *key,
                                    INFO_CONST char *value)
 {
     int now;
 
-    WINDOW_OF(object)
     if (is_given(window, value) && read_name(window, key, value, truths, false, &now) && now) {
         ompi_osc_cached_count(window, OSC_CACHED_STAT_invalidations);
         ompi_osc_cached_window_invalidate(window);
@@ -507,11 +484,22 @@ static INFO_CONST char *invalidate(opal_infosubscriber_t *object, INFO_CONST cha
     return (INFO_CONST char *) "false";
 }
 
+/* Open MPI names who has subscribed; the functions above take its window. */
+#define OSC_CACHED_INFO(key, function, values, help)                                     \
+    static INFO_CONST char *on_##function(opal_infosubscriber_t *subscriber,             \
+                                          INFO_CONST char *name, INFO_CONST char *value) \
+    {                                                                                    \
+        ompi_osc_cached_window_t *window =                                               \
+            ompi_osc_cached_window_search((ompi_win_t *) subscriber);                    \
+        return NULL == window ? value : function(window, name, value);                   \
+    }
+#include "osc_cached_info.def"
+
 static const struct {
     const char *key;
     opal_key_interest_callback_t *changed;
 } keys[] = {
-#define OSC_CACHED_INFO(key, function, values, help) {#key, function},
+#define OSC_CACHED_INFO(key, function, values, help) {#key, on_##function},
 #include "osc_cached_info.def"
 };
 

@@ -468,17 +468,6 @@ put_shape:
 
 /* --- The functions of a module */
 
-/* Begin an operation: target is NULL when the inner component is to do it. */
-#define BEGIN(operation_kind)                                          \
-    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win); \
-    ompi_osc_cached_helper_target_t *to;                               \
-    operation_t operation = {.request = {.kind = operation_kind}};     \
-    int ret = ompi_osc_cached_helper_access(helper, target, &to);      \
-                                                                       \
-    if (OMPI_SUCCESS != ret) {                                         \
-        return ret;                                                    \
-    }
-
 /* R-forms are for passive epochs; elsewhere the inner component has its error, if it can. */
 static bool is_passive(const ompi_osc_cached_helper_t *helper,
                        const ompi_osc_cached_helper_target_t *to)
@@ -676,7 +665,14 @@ static int accumulate(const void *origin_addr, ompi_osc_cached_count_t origin_co
                       ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
                       struct ompi_op_t *op, ompi_win_t *win)
 {
-    BEGIN(OSC_CACHED_WIRE_ACC)
+    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
+    operation_t operation = {.request.kind = OSC_CACHED_WIRE_ACC};
+    ompi_osc_cached_helper_target_t *to;
+    int ret = ompi_osc_cached_helper_access(helper, target, &to);
+
+    if (OMPI_SUCCESS != ret) {
+        return ret;
+    }
     if (NULL == to) {
         return helper->inner.osc_accumulate(origin_addr, origin_count, origin_dt, target,
                                             target_disp, target_count, target_dt, op, win);
@@ -694,7 +690,14 @@ static int raccumulate(const void *origin_addr, ompi_osc_cached_count_t origin_c
                        ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
                        struct ompi_op_t *op, ompi_win_t *win, struct ompi_request_t **request)
 {
-    BEGIN(OSC_CACHED_WIRE_ACC)
+    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
+    operation_t operation = {.request.kind = OSC_CACHED_WIRE_ACC};
+    ompi_osc_cached_helper_target_t *to;
+    int ret = ompi_osc_cached_helper_access(helper, target, &to);
+
+    if (OMPI_SUCCESS != ret) {
+        return ret;
+    }
     if (!is_passive(helper, to)) {
         return helper->inner.osc_raccumulate(origin_addr, origin_count, origin_dt, target,
                                              target_disp, target_count, target_dt, op, win,
@@ -716,7 +719,14 @@ static int get_accumulate(const void *origin_addr, ompi_osc_cached_count_t origi
                           int target, ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
                           struct ompi_datatype_t *target_dt, struct ompi_op_t *op, ompi_win_t *win)
 {
-    BEGIN(OSC_CACHED_WIRE_FETCH)
+    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
+    operation_t operation = {.request.kind = OSC_CACHED_WIRE_FETCH};
+    ompi_osc_cached_helper_target_t *to;
+    int ret = ompi_osc_cached_helper_access(helper, target, &to);
+
+    if (OMPI_SUCCESS != ret) {
+        return ret;
+    }
     if (NULL == to) {
         return helper->inner.osc_get_accumulate(origin_addr, origin_count, origin_dt, result_addr,
                                                 result_count, result_dt, target, target_disp,
@@ -735,7 +745,14 @@ static int rget_accumulate(const void *origin_addr, ompi_osc_cached_count_t orig
                            struct ompi_datatype_t *target_dt, struct ompi_op_t *op, ompi_win_t *win,
                            struct ompi_request_t **request)
 {
-    BEGIN(OSC_CACHED_WIRE_FETCH)
+    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
+    operation_t operation = {.request.kind = OSC_CACHED_WIRE_FETCH};
+    ompi_osc_cached_helper_target_t *to;
+    int ret = ompi_osc_cached_helper_access(helper, target, &to);
+
+    if (OMPI_SUCCESS != ret) {
+        return ret;
+    }
     if (!is_passive(helper, to)) {
         return helper->inner.osc_rget_accumulate(origin_addr, origin_count, origin_dt, result_addr,
                                                  result_count, result_dt, target, target_disp,
@@ -751,7 +768,14 @@ static int rget_accumulate(const void *origin_addr, ompi_osc_cached_count_t orig
 static int fetch_and_op(const void *origin_addr, void *result_addr, struct ompi_datatype_t *dt,
                         int target, ptrdiff_t target_disp, struct ompi_op_t *op, ompi_win_t *win)
 {
-    BEGIN(OSC_CACHED_WIRE_FETCH)
+    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
+    operation_t operation = {.request.kind = OSC_CACHED_WIRE_FETCH};
+    ompi_osc_cached_helper_target_t *to;
+    int ret = ompi_osc_cached_helper_access(helper, target, &to);
+
+    if (OMPI_SUCCESS != ret) {
+        return ret;
+    }
     if (NULL == to) {
         return helper->inner.osc_fetch_and_op(origin_addr, result_addr, dt, target, target_disp, op,
                                               win);
@@ -772,8 +796,14 @@ static int compare_and_swap(const void *origin_addr, const void *compare_addr, v
                                        [8] = OSC_CACHED_UINT64};
     size_t bytes = dt->super.size;
     char both[16];
+    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
+    operation_t operation = {.request.kind = OSC_CACHED_WIRE_CAS};
+    ompi_osc_cached_helper_target_t *to;
+    int ret = ompi_osc_cached_helper_access(helper, target, &to);
 
-    BEGIN(OSC_CACHED_WIRE_CAS)
+    if (OMPI_SUCCESS != ret) {
+        return ret;
+    }
     if (NULL == to) {
         return helper->inner.osc_compare_and_swap(origin_addr, compare_addr, result_addr, dt,
                                                   target, target_disp, win);
