@@ -56,7 +56,8 @@ timed()
 
 # step NAME COMMAND...: runs a test command, shows its output and adds up its last line "N passed,
 # N failed[, N skipped]".  A command that ends without such a line is one failure more, and so is each
-# line "SKIP TEST: REASON" that the list of skips does not allow, and a skip without such a line.
+# line "SKIP TEST: REASON" that the list of skips does not allow, a skip without such a line, and a step in which
+# nothing was tested, unless all of it was skipped for one reason.
 step()
 {
     local name=$1 log rc=0 line
@@ -69,6 +70,10 @@ step()
     if [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed(,\ ([0-9]+)\ skipped)?$ ]]; then
         count "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}" "${BASH_REMATCH[4]:-0}"
         [ "$rc" -eq 0 ] || [ "${BASH_REMATCH[2]}" -gt 0 ] || count 0 1 0
+        if [ "${BASH_REMATCH[1]}" -eq 0 ] && [ "${BASH_REMATCH[2]}" -eq 0 ] && [ "${BASH_REMATCH[4]:-0}" -ne 1 ]; then
+            printf 'FAIL %s: nothing was tested\n' "$name" >>"$log"
+            count 0 1 0
+        fi
         judge_skips "$name" "$log" "${BASH_REMATCH[4]:-0}"
     else
         printf 'FAIL %s: ended with exit code %s and without a count (log: %s)\n' "$name" "$rc" "$log" >>"$log"

@@ -235,8 +235,7 @@ static int component_query(ompi_win_t *win, void **base, size_t size,
     ompi_osc_base_component_t *inner = ompi_osc_cached_inner_find(&request, &wraps);
 
     if (!wraps) {
-        ompi_osc_cached_inner_explain(
-            &request, (NULL == inner) ? "no component" : inner->osc_version.mca_component_name);
+        ompi_osc_cached_inner_explain(&request, inner);
     }
     /* the user asked for us by name: win over every other component of the list */
     return (NULL != inner)          ? INT_MAX
@@ -345,7 +344,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     uint64_t reach = 0, largest = size;
     int ret;
 
-    inner = ompi_osc_cached_inner_find(&request, &wraps);
+    inner = ompi_osc_cached_inner_found(&request, &wraps);
     if (NULL == inner) {
         return OMPI_ERR_NOT_SUPPORTED;
     }

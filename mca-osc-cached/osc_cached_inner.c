@@ -430,14 +430,25 @@ static ompi_osc_base_component_t *usual(ompi_osc_cached_request_t *request)
 /* Why a word of osc_cached_inner did not get a window. */
 static const char *reason(const char *name, char **there)
 {
+    if (0 == strcmp(name, "auto")) {
+        return "all that Open MPI could choose from refused this window";
+    }
     if (is_wrapper(name)) {
         return "it wraps other components itself";
     }
-    if (0 != strcmp(name, "auto") && !is_in(there, name)) {
+    if (!is_in(there, name)) {
         return "this Open MPI has no such component";
     }
     return (NULL == find(name)) ? "it did not initialise on this host" : "it refused this window";
 }
+
+/* The last answer: Open MPI selects us right after it has asked us. */
+static struct {
+    const ompi_win_t *win;
+    int flavor;
+    ompi_osc_base_component_t *component;
+    bool wraps;
+} answer;
 
 ompi_osc_base_component_t *ompi_osc_cached_inner_find(ompi_osc_cached_request_t *request,
                                                       bool *wraps)
@@ -455,11 +466,31 @@ ompi_osc_base_component_t *ompi_osc_cached_inner_find(ompi_osc_cached_request_t 
     if (NULL == component) {
         component = usual(request);
     }
+    answer.win = request->win;
+    answer.flavor = request->flavor;
+    answer.component = component;
+    answer.wraps = *wraps;
     opal_mutex_unlock(&lock);
     return component;
 }
 
-void ompi_osc_cached_inner_explain(const ompi_osc_cached_request_t *request, const char *served_by)
+ompi_osc_base_component_t *ompi_osc_cached_inner_found(ompi_osc_cached_request_t *request,
+                                                       bool *wraps)
+{
+    ompi_osc_base_component_t *component;
+    bool known;
+
+    opal_mutex_lock(&lock);
+    known = request->win == answer.win && request->flavor == answer.flavor;
+    component = answer.component;
+    *wraps = answer.wraps;
+    answer.win = NULL;
+    opal_mutex_unlock(&lock);
+    return known ? component : ompi_osc_cached_inner_find(request, wraps);
+}
+
+void ompi_osc_cached_inner_explain(const ompi_osc_cached_request_t *request,
+                                   const ompi_osc_base_component_t *served_by)
 {
     static bool told = false;
     char tried[1024] = "  (none: osc_cached_inner is empty)";
@@ -475,11 +506,20 @@ void ompi_osc_cached_inner_explain(const ompi_osc_cached_request_t *request, con
     opal_mutex_unlock(&lock);
     /* a shared window is never cached: nothing is lost */
     if (!told && MPI_WIN_FLAVOR_SHARED != request->flavor) {
+        const char *value =
+            (NULL == ompi_osc_cached_params.inner) ? "" : ompi_osc_cached_params.inner;
+        const char *allowed = (NULL == joined) ? "" : joined;
+
         told = true;
-        opal_show_help("help-mpi-osc-cached.txt", "no-inner", true, tried, served_by,
-                       opal_process_info.nodename, flavor_name(request->flavor),
-                       NULL == ompi_osc_cached_params.inner ? "" : ompi_osc_cached_params.inner,
-                       NULL == joined ? "" : joined);
+        if (NULL == served_by) {
+            opal_show_help("help-mpi-osc-cached.txt", "no-component", true, tried,
+                           opal_process_info.nodename, flavor_name(request->flavor), value,
+                           allowed);
+        } else {
+            opal_show_help("help-mpi-osc-cached.txt", "no-inner", true, tried,
+                           served_by->osc_version.mca_component_name, opal_process_info.nodename,
+                           flavor_name(request->flavor), value, allowed);
+        }
     }
     free(joined);
     opal_argv_free(there);

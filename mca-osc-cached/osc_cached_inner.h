@@ -48,8 +48,14 @@ void ompi_osc_cached_inner_step_aside(bool enable_progress_threads, bool enable_
  */
 ompi_osc_base_component_t *ompi_osc_cached_inner_find(ompi_osc_cached_request_t *request,
                                                       bool *wraps);
-/** Tell the user, once, why none of osc_cached_inner serves a window, and what does. */
-void ompi_osc_cached_inner_explain(const ompi_osc_cached_request_t *request, const char *served_by);
+/** What the last call for this window has found. Other components are not asked again, some of
+ * which say each time why they refuse; unless another thread has made a window meanwhile. */
+ompi_osc_base_component_t *ompi_osc_cached_inner_found(ompi_osc_cached_request_t *request,
+                                                       bool *wraps);
+/** Tell the user, once, why none of osc_cached_inner serves a window, and what does (NULL:
+ * nothing). */
+void ompi_osc_cached_inner_explain(const ompi_osc_cached_request_t *request,
+                                   const ompi_osc_base_component_t *served_by);
 
 END_C_DECLS
 

@@ -179,7 +179,9 @@ mpi_known_noise() {
     fi
     # The launchers of 4.1 and 5.0 put each remote shell into a process group of its own, which is too late when that has run its
     # command already.
-    [[ $1 != nodes ]] || echo '|plm:[rs]sh: Warning: setpgid\([0-9,]+\) failed in parent with errno=Permission denied'
+    [[ $1 != nodes ]] || echo -n '|plm:[rs]sh: Warning: setpgid\([0-9,]+\) failed in parent with errno=Permission denied'
+    # osc/ucx of 5.0, for each window that it refuses, in two lines.
+    [[ $1 != nodes || ${MPI_INNER:-} != auto ]] || echo -n '|OSC UCX component priority set inside component query failed|^ $'
 }
 
 # The components that osc:cached wraps, for --help.
@@ -200,8 +202,10 @@ mpi_inners() {
         [[ $inner == auto ]] || continue
         text=$(env "${MPI_ENV[@]}" "$MPI_INFO" --all --parsable) ||
             mpi_die "ompi_info of Open MPI $MPI_VERSION fails"
-        # What Open MPI chooses: osc/ucx, unless its parameter file says no (Debian), and osc/sm before it within a node.
+        # What Open MPI chooses: osc/ucx, unless its parameter file says no (Debian), and osc/sm before it within a node. Between
+        # nodes osc/ucx of 5.0 is not told that it may do without RDMA (mpi_switches).
         MPI_AUTO=ucx
+        [[ -z ${LOCALITY_NODES:-} || $MPI_SERIES == 4.* || -n $(ls -A /sys/class/infiniband 2>/dev/null) ]] || MPI_AUTO=rdma
         [[ $'\n'$text != *$'\n'mca:osc:base:param:osc:value:^*([^$'\n'])ucx* ]] || MPI_AUTO=rdma
         [[ -n ${LOCALITY_NODES:-} ]] || MPI_AUTO=sm+$MPI_AUTO
     done
@@ -302,8 +306,9 @@ mpi_switches() {
     if ((ranks * threads >= $(nproc))); then # somebody else uses the machine too
         SWITCHES+=(--mca mpi_yield_when_idle 1)
     fi
-    # No RDMA device: osc/ucx of 5.0 refuses to work over shared memory and TCP unless told.
-    if [[ -z $(ls -A /sys/class/infiniband 2>/dev/null) ]]; then
+    # No RDMA device: osc/ucx of 5.0 refuses to work over shared memory and TCP unless told. Between nodes "auto" is what users
+    # have who tell it nothing.
+    if [[ -z $(ls -A /sys/class/infiniband 2>/dev/null) && ( -z ${LOCALITY_NODES:-} || ${MPI_INNER:-} != auto ) ]]; then
         SWITCHES+=(--mca opal_common_ucx_tls any --mca opal_common_ucx_devices any)
     fi
     for part in ${what//+/ }; do
@@ -404,6 +409,7 @@ mpi_launch() {
     mpi_launch_once "$@" || rc=$?
     if ((rc != 0 && rc != 124)) && grep -qsE 'ompi_rte_init failed|exiting improperly' "$2/stderr"; then
         rc=0
+        printf '    (%s is started again: %s)\n' "${3##*/}" "$(grep -aoE -m 1 'ompi_rte_init failed|exiting improperly' "$2/stderr")" >&2
         mv "$2/stderr" "$2/again"
         mpi_launch_once "$@" || rc=$?
     fi
