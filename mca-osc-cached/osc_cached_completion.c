@@ -26,7 +26,10 @@ bool ompi_osc_cached_has_failed_only(ompi_osc_cached_window_t *window, int ret)
 }
 
 /* What the gets since the last synchronisation cost, when they were measured; caller holds the
- * lock. */
+ * lock.
+ *
+ * @param sync_ns  of that synchronisation: what its gets from this target have of it
+ */
 static void end_batch(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
                       uint64_t sync_ns)
 {
@@ -100,17 +103,34 @@ void ompi_osc_cached_complete_peer(ompi_osc_cached_window_t *window, ompi_osc_ca
     }
 }
 
+/* What a synchronisation of all targets took, per get that it completes: it waits for all of them
+ * at the same time.  Caller holds the lock. */
+static uint64_t ns_per_get(const ompi_osc_cached_window_t *window, uint64_t sync_ns)
+{
+    uint64_t gets = 0;
+
+    if (0 == sync_ns) {
+        return 0;
+    }
+    for (const ompi_osc_cached_peer_t *peer = window->busy; NULL != peer; peer = peer->next_busy) {
+        gets += peer->batch_gets;
+    }
+    return (0 < gets) ? sync_ns / gets : 0;
+}
+
 void ompi_osc_cached_complete_all(ompi_osc_cached_window_t *window, uint64_t sequence,
                                   bool at_target, uint64_t sync_ns)
 {
     ompi_osc_cached_peer_t *next;
+    uint64_t get_ns;
 
     if (0 == sequence) {
         return;
     }
+    get_ns = ns_per_get(window, sync_ns);
     for (ompi_osc_cached_peer_t *peer = window->busy; NULL != peer; peer = next) {
         next = peer->next_busy;
-        ompi_osc_cached_complete_peer(window, peer, sequence, at_target, sync_ns);
+        ompi_osc_cached_complete_peer(window, peer, sequence, at_target, get_ns * peer->batch_gets);
     }
     window->timed = false;
 }
