@@ -241,7 +241,7 @@ static void watch(ompi_osc_cached_window_t *window, osc_cached_advise_t *side, c
         osc_cached_advise_issued(side, bytes, ns);
     }
     if (followed) {
-        side->epoch = ompi_osc_cached_epoch_is_passive(window->epoch) ? 0 : advised->epoch + 1;
+        side->epoch = osc_cached_epoch_is_passive(window->epoch) ? 0 : advised->epoch + 1;
         osc_cached_advise_get(side, hash, a->target, bytes);
     }
     if (NULL != buffer && complete) {

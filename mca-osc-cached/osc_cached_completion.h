@@ -37,18 +37,13 @@ int ompi_osc_cached_flush_before_all(ompi_osc_cached_window_t *window);
  * operation that it has completed, as far as that was possible: nothing that it brought is kept. */
 bool ompi_osc_cached_has_failed_only(ompi_osc_cached_window_t *window, int ret);
 
-static inline bool is_active(ompi_osc_cached_epoch_t epoch)
-{
-    return OSC_CACHED_EPOCH_FENCE == epoch || OSC_CACHED_EPOCH_START == epoch;
-}
-
 /* Mode transparent ends the life of what was fetched (S1, S2, S3), before it is completed: then
  * only what another get waits for is copied at all. In a coherent window that is only for epochs of
  * active targets: what was fetched in passive ones lives on. Caller holds the lock. */
 static inline void expire(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer)
 {
     if (OSC_CACHED_MODE_TRANSPARENT == window->mode
-        && (NULL == window->coherence || is_active(window->epoch))) {
+        && (NULL == window->coherence || osc_cached_epoch_is_active(window->epoch))) {
         if (NULL == peer) {
             osc_cached_cache_invalidate(&window->cache);
         } else {

@@ -122,7 +122,7 @@ static void forget_locks(ompi_osc_cached_window_t *window)
 }
 
 /* Caller holds the lock. */
-static void enter_epoch(ompi_osc_cached_window_t *window, ompi_osc_cached_epoch_t epoch)
+static void enter_epoch(ompi_osc_cached_window_t *window, osc_cached_epoch_t epoch)
 {
     if (OSC_CACHED_EPOCH_START == window->epoch) {
         set_accessible(window, false); /* also when a fence ended it, as osc/rdma lets it */
@@ -130,7 +130,7 @@ static void enter_epoch(ompi_osc_cached_window_t *window, ompi_osc_cached_epoch_
     if (window->all_checked && OSC_CACHED_EPOCH_MIXED != epoch) {
         forget_locks(window);
     }
-    if (NULL != window->coherence && ompi_osc_cached_epoch_is_passive(epoch)) {
+    if (NULL != window->coherence && osc_cached_epoch_is_passive(epoch)) {
         expire(window, NULL); /* what is of a fence's epoch, which this one ends */
     }
     window->epoch = epoch;
@@ -149,22 +149,25 @@ static void announce(ompi_osc_cached_window_t *window)
     bool accessed;
 
     ompi_osc_cached_window_lock(window);
-    accessed = ompi_osc_cached_epoch_has_all(window->epoch) && window->first_tick != window->ticks;
+    accessed = osc_cached_epoch_has_all(window->epoch) && window->first_tick != window->ticks;
     ompi_osc_cached_window_unlock(window);
     if (accessed) {
         (void) window->inner.osc_get(NULL, 0, MPI_BYTE, window->rank, 0, 0, MPI_BYTE, window->win);
     }
 }
 
-/* All operations of the epoch are complete, and the next one begins. */
+/* All operations of the epoch are complete, and the next one begins.
+ *
+ * @param event  that is the end of the one, or the begin of the other
+ */
 static void change_epoch(ompi_osc_cached_window_t *window, uint64_t sequence, uint64_t sync_ns,
-                         ompi_osc_cached_epoch_t next)
+                         osc_cached_event_t event)
 {
     ompi_osc_cached_window_lock(window);
     expire(window, NULL);
     ompi_osc_cached_complete_all(window, sequence, true, sync_ns);
     ompi_osc_cached_try_all_again(window);
-    enter_epoch(window, next);
+    enter_epoch(window, osc_cached_epoch_next(window->epoch, event, window->num_locks));
     ompi_osc_cached_window_unlock(window);
     ompi_osc_cached_verify_compare(window, NULL, sequence);
 }
@@ -190,8 +193,8 @@ __opal_attribute_noinline__ static int watched_fence(int mpi_assert, ompi_win_t 
     }
     /* after MPI_MODE_NOPRECEDE nothing was issued, and nothing is complete */
     change_epoch(window, (mpi_assert & MPI_MODE_NOPRECEDE) ? 0 : sequence, ns_since(begin),
-                 (mpi_assert & MPI_MODE_NOSUCCEED) ? OSC_CACHED_EPOCH_NONE
-                                                   : OSC_CACHED_EPOCH_FENCE);
+                 (mpi_assert & MPI_MODE_NOSUCCEED) ? OSC_CACHED_EVENT_LAST_FENCE
+                                                   : OSC_CACHED_EVENT_FENCE);
     return ret;
 }
 
@@ -242,7 +245,7 @@ int ompi_osc_cached_start(ompi_group_t *group, int mpi_assert, ompi_win_t *win)
     if (OMPI_SUCCESS != ret || !window->cacheable) {
         return ret;
     }
-    change_epoch(window, 0, 0, OSC_CACHED_EPOCH_START);
+    change_epoch(window, 0, 0, OSC_CACHED_EVENT_START);
     size = ompi_group_size(group);
     free(window->started);
     window->started = ranks_of(window, group, size);
@@ -272,7 +275,7 @@ int ompi_osc_cached_complete(ompi_win_t *win)
     if (!has_happened(window, ret) || OSC_CACHED_EPOCH_START != window->epoch) {
         return ret; /* osc/rdma takes one without MPI_Win_start, and completes nothing */
     }
-    change_epoch(window, sequence, ns_since(begin), OSC_CACHED_EPOCH_NONE);
+    change_epoch(window, sequence, ns_since(begin), OSC_CACHED_EVENT_COMPLETE);
     return ret;
 }
 
@@ -280,6 +283,7 @@ int ompi_osc_cached_lock(int lock_type, int target, int mpi_assert, ompi_win_t *
 {
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
     ompi_osc_cached_peer_t *peer;
+    osc_cached_epoch_t next;
     int ret;
 
     ompi_osc_cached_count(window, OSC_CACHED_STAT_locks);
@@ -295,12 +299,11 @@ int ompi_osc_cached_lock(int lock_type, int target, int mpi_assert, ompi_win_t *
         peer->accessible = true;
     }
     ++window->num_locks;
-    if (OSC_CACHED_EPOCH_LOCK_ALL <= window->epoch) {
+    next = osc_cached_epoch_next(window->epoch, OSC_CACHED_EVENT_LOCK, window->num_locks);
+    if (OSC_CACHED_EPOCH_MIXED == next) {
         window->uncounted = true;
-        enter_epoch(window, OSC_CACHED_EPOCH_MIXED);
-    } else {
-        enter_epoch(window, OSC_CACHED_EPOCH_LOCK);
     }
+    enter_epoch(window, next);
     ompi_osc_cached_window_unlock(window);
     return OMPI_SUCCESS;
 }
@@ -310,6 +313,7 @@ int ompi_osc_cached_unlock(int target, ompi_win_t *win)
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
     ompi_osc_cached_peer_t *peer;
     ompi_osc_cached_mark_t told;
+    osc_cached_epoch_t next;
     uint64_t sequence, begin;
     bool fetching;
     int flushed, ret;
@@ -342,9 +346,10 @@ int ompi_osc_cached_unlock(int target, ompi_win_t *win)
         peer->accessible = false;
         peer->state &= (uint8_t) ~OSC_CACHED_PEER_LOOSE;
     }
-    if (0 < window->num_locks && 0 == --window->num_locks
-        && OSC_CACHED_EPOCH_LOCK == window->epoch) {
-        enter_epoch(window, OSC_CACHED_EPOCH_NONE);
+    window->num_locks -= 0 < window->num_locks;
+    next = osc_cached_epoch_next(window->epoch, OSC_CACHED_EVENT_UNLOCK, window->num_locks);
+    if (next != window->epoch) {
+        enter_epoch(window, next);
     }
     ompi_osc_cached_window_unlock(window);
     ompi_osc_cached_verify_compare(window, peer, sequence);
@@ -362,16 +367,13 @@ int ompi_osc_cached_lock_all(int mpi_assert, ompi_win_t *win)
     if (OMPI_SUCCESS != ret || !window->cacheable) {
         return ret;
     }
+    change_epoch(window, 0, 0, OSC_CACHED_EVENT_LOCK_ALL);
     if (NULL != window->coherence && !(mpi_assert & MPI_MODE_NOCHECK)) {
-        change_epoch(window, 0, 0, OSC_CACHED_EPOCH_NONE);
         ompi_osc_cached_window_lock(window);
         window->all_checked = true;
-        window->epoch = OSC_CACHED_EPOCH_LOCK_ALL;
         ompi_osc_cached_window_update(window);
         ompi_osc_cached_window_unlock(window);
-        return OMPI_SUCCESS;
     }
-    change_epoch(window, 0, 0, OSC_CACHED_EPOCH_LOCK_ALL);
     return OMPI_SUCCESS;
 }
 
@@ -395,9 +397,7 @@ int ompi_osc_cached_unlock_all(ompi_win_t *win)
     if (!has_happened(window, ret) || !has_happened(window, flushed)) {
         return first_error(ret, flushed);
     }
-    /* osc/rdma and osc/pt2pt allow both at a time */
-    change_epoch(window, sequence, ns_since(begin),
-                 0 < window->num_locks ? OSC_CACHED_EPOCH_LOCK : OSC_CACHED_EPOCH_NONE);
+    change_epoch(window, sequence, ns_since(begin), OSC_CACHED_EVENT_UNLOCK_ALL);
     return first_error(flushed, ret);
 }
 

@@ -203,13 +203,13 @@ static bool keeps(const ompi_osc_cached_window_t *window)
     }
     return OSC_CACHED_LIFETIME_NOTHING
            != osc_cached_lifetime(window->mode, NULL != window->coherence,
-                                  ompi_osc_cached_epoch_is_passive(window->epoch),
+                                  osc_cached_epoch_is_passive(window->epoch),
                                   (ompi_osc_cached_passive_t) ompi_osc_cached_params.passive_scope);
 }
 
 static uint32_t find_ways(const ompi_osc_cached_window_t *window)
 {
-    bool passive = ompi_osc_cached_epoch_is_passive(window->epoch);
+    bool passive = osc_cached_epoch_is_passive(window->epoch);
     bool quick = !window->threaded && !window->traced;
     bool plain = !window->traced && window->cache.open && !window->inspected;
     bool coherent = NULL != window->coherence;
@@ -221,7 +221,7 @@ static uint32_t find_ways(const ompi_osc_cached_window_t *window)
     }
     ways |= OSC_CACHED_WAY_LOOKUP;
     ways |= passive ? OSC_CACHED_WAY_PASSIVE : 0;
-    if (ompi_osc_cached_epoch_has_all(window->epoch)) {
+    if (osc_cached_epoch_has_all(window->epoch)) {
         ways |= window->all_checked ? OSC_CACHED_WAY_LATER : OSC_CACHED_WAY_EVERYONE;
     }
     ways |= quick ? OSC_CACHED_WAY_QUICK : 0;
@@ -250,8 +250,7 @@ void ompi_osc_cached_window_update(ompi_osc_cached_window_t *window)
     /* rules S1, S2: what a get of these epochs brings is complete when it is dead; with threads one
      * may wait for a get that another thread completes */
     window->cache.joins_only = OSC_CACHED_MODE_TRANSPARENT == window->mode
-                               && !ompi_osc_cached_epoch_is_passive(window->epoch)
-                               && !window->threaded;
+                               && !osc_cached_epoch_is_passive(window->epoch) && !window->threaded;
     window->changed(window);
 }
 

@@ -55,6 +55,7 @@
 #include "ompi/win/win.h"
 
 #include "core/osc_cached_cache.h"
+#include "core/osc_cached_epoch.h"
 #include "core/osc_cached_gate.h"
 #include "core/osc_cached_peers.h"
 #include "core/osc_cached_profit.h"
@@ -66,43 +67,6 @@ BEGIN_C_DECLS
 
 #define OSC_CACHED_READ(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
 #define OSC_CACHED_WRITE(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
-
-/**
- * The access epoch: the state of a window.
- *
- *               access to       fence  fence      start  complete  lock   last    lock_  unlock_
- *                                      NOSUCCEED                          unlock  all    all
- *     NONE      nobody          FENCE  NONE       START  -         LOCK   -       ALL    -
- *     FENCE     every target    FENCE  NONE       START  -         LOCK   -       ALL    -
- *     START     its group       FENCE  NONE       START  NONE      LOCK   -       ALL    -
- *     LOCK      locked targets  FENCE  NONE       START  -         LOCK   NONE    ALL    NONE
- *     LOCK_ALL  every target    FENCE  NONE       START  -         MIXED  -       ALL    NONE
- *     MIXED     locked targets  FENCE  NONE       START  -         MIXED  -       ALL    NONE
- *
- * ALL: LOCK_ALL.  -: nothing changes.  Whether a call is an error is for the inner component to
- * say; the table tells what follows when it is not.  MPI_Win_unlock_all leads to LOCK while targets
- * are locked (osc/rdma and osc/pt2pt allow both at a time).  No correct program comes to MIXED:
- * after it lock_all may still give access to the other targets, or not any more.
- */
-typedef enum {
-    OSC_CACHED_EPOCH_NONE,
-    OSC_CACHED_EPOCH_FENCE,
-    OSC_CACHED_EPOCH_START,    /**< MPI_Win_start */
-    OSC_CACHED_EPOCH_LOCK,     /**< MPI_Win_lock, of one or more targets; from here on: passive */
-    OSC_CACHED_EPOCH_LOCK_ALL, /**< MPI_Win_lock_all */
-    OSC_CACHED_EPOCH_MIXED,    /**< MPI_Win_lock after MPI_Win_lock_all */
-} ompi_osc_cached_epoch_t;
-
-static inline bool ompi_osc_cached_epoch_is_passive(ompi_osc_cached_epoch_t epoch)
-{
-    return OSC_CACHED_EPOCH_LOCK <= epoch;
-}
-
-/** Every target may be accessed; otherwise peer->accessible tells. */
-static inline bool ompi_osc_cached_epoch_has_all(ompi_osc_cached_epoch_t epoch)
-{
-    return OSC_CACHED_EPOCH_FENCE == epoch || OSC_CACHED_EPOCH_LOCK_ALL == epoch;
-}
 
 /* clang-format off */
 /**
@@ -178,7 +142,7 @@ typedef struct ompi_osc_cached_window_t {
     bool subscribed; /**< to the info keys */
     bool given;      /**< the program said something by them when it created the window */
     ompi_osc_cached_mode_t mode;
-    ompi_osc_cached_epoch_t epoch;
+    osc_cached_epoch_t epoch; /**< where it does not give access to all, peer->accessible tells */
 
     int rank;                                /**< ours */
     ompi_osc_cached_disp_unit_t disp_unit;   /**< bytes, of all targets, or 0: see disp_units */
@@ -468,7 +432,7 @@ static inline bool ompi_osc_cached_is_dirty(const ompi_osc_cached_peer_t *peer)
 static inline bool ompi_osc_cached_is_coherent(const ompi_osc_cached_window_t *window)
 {
     return osc_cached_lives_until_write(window->mode, NULL != window->coherence,
-                                        ompi_osc_cached_epoch_is_passive(window->epoch));
+                                        osc_cached_epoch_is_passive(window->epoch));
 }
 
 /** Whether that are blocks, in a pool of this process (coherence/). */

@@ -4,7 +4,8 @@
  */
 /*
  * All combinations of settings, epochs and machines: what the code chooses is what the first table
- * of CONSISTENCY in the man page says, which has one row for each.
+ * of CONSISTENCY in the man page says, which has one row for each.  And which epoch follows another
+ * one: the table in the header of osc_cached_epoch.h.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,6 +13,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "osc_cached_epoch.h"
 #include "osc_cached_lifetime.h"
 
 #include <stdio.h>
@@ -160,10 +162,65 @@ static void test_all(void **state)
     }
 }
 
+enum {
+    EPOCHS = OSC_CACHED_EPOCH_MIXED + 1,
+    EVENTS = OSC_CACHED_EVENT_UNLOCK_ALL + 1,
+    NONE = OSC_CACHED_EPOCH_NONE,
+    FENCE = OSC_CACHED_EPOCH_FENCE,
+    START = OSC_CACHED_EPOCH_START,
+    LOCK = OSC_CACHED_EPOCH_LOCK,
+    ALL = OSC_CACHED_EPOCH_LOCK_ALL,
+    MIXED = OSC_CACHED_EPOCH_MIXED,
+};
+
+/* By the epoch of before and the event: fence, last fence, start, complete, lock, unlock, lock_all,
+ * unlock_all; when no target is locked after it (in LOCK: only after unlock), and when some are. */
+static const int next_epochs[2][EPOCHS][EVENTS] = {
+    {
+        [NONE] = {FENCE, NONE, START, NONE, LOCK, NONE, ALL, NONE},
+        [FENCE] = {FENCE, NONE, START, FENCE, LOCK, FENCE, ALL, NONE},
+        [START] = {FENCE, NONE, START, NONE, LOCK, START, ALL, NONE},
+        [LOCK] = {FENCE, NONE, START, LOCK, LOCK, NONE, ALL, NONE},
+        [ALL] = {FENCE, NONE, START, ALL, MIXED, ALL, ALL, NONE},
+        [MIXED] = {FENCE, NONE, START, MIXED, MIXED, MIXED, ALL, NONE},
+    },
+    {
+        [NONE] = {FENCE, NONE, START, NONE, LOCK, NONE, ALL, LOCK},
+        [FENCE] = {FENCE, NONE, START, FENCE, LOCK, FENCE, ALL, LOCK},
+        [START] = {FENCE, NONE, START, NONE, LOCK, START, ALL, LOCK},
+        [LOCK] = {FENCE, NONE, START, LOCK, LOCK, LOCK, ALL, LOCK},
+        [ALL] = {FENCE, NONE, START, ALL, MIXED, ALL, ALL, LOCK},
+        [MIXED] = {FENCE, NONE, START, MIXED, MIXED, MIXED, ALL, LOCK},
+    },
+};
+
+static void test_epochs(void **state)
+{
+    (void) state;
+    for (int locks = 0; locks < 3; ++locks) {
+        for (int epoch = 0; epoch < EPOCHS; ++epoch) {
+            for (int event = 0; event < EVENTS; ++event) {
+                assert_int_equal(next_epochs[0 < locks][epoch][event],
+                                 osc_cached_epoch_next((osc_cached_epoch_t) epoch,
+                                                       (osc_cached_event_t) event, locks));
+            }
+        }
+    }
+    for (int epoch = 0; epoch < EPOCHS; ++epoch) {
+        assert_int_equal(FENCE == epoch || START == epoch,
+                         osc_cached_epoch_is_active((osc_cached_epoch_t) epoch));
+        assert_int_equal(LOCK == epoch || ALL == epoch || MIXED == epoch,
+                         osc_cached_epoch_is_passive((osc_cached_epoch_t) epoch));
+        assert_int_equal(FENCE == epoch || ALL == epoch,
+                         osc_cached_epoch_has_all((osc_cached_epoch_t) epoch));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all),
+        cmocka_unit_test(test_epochs),
     };
 
     return cmocka_run_group_tests(tests, read_table, NULL);
