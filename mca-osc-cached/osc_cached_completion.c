@@ -16,12 +16,16 @@ enum {
     TIMED_EVERY = 16 /* ... and then one of these */
 };
 
-bool ompi_osc_cached_has_failed_only(ompi_osc_cached_window_t *window, int ret)
+bool ompi_osc_cached_forget_failed(ompi_osc_cached_window_t *window, int ret)
 {
     if (OMPI_ERR_RMA_SYNC == ret) {
         return false;
     }
-    ompi_osc_cached_window_invalidate(window);
+    if (window->cacheable) {
+        ompi_osc_cached_window_lock(window);
+        ompi_osc_cached_window_forget(window);
+        ompi_osc_cached_window_unlock(window);
+    }
     return true;
 }
 

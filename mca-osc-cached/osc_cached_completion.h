@@ -34,8 +34,9 @@ void ompi_osc_cached_try_all_again(ompi_osc_cached_window_t *window);
  * flushed one by one before. @return the first error */
 int ompi_osc_cached_flush_before_all(ompi_osc_cached_window_t *window);
 /** A synchronisation has failed. For want of an epoch it was none. Any other error is one of an
- * operation that it has completed, as far as that was possible: nothing that it brought is kept. */
-bool ompi_osc_cached_has_failed_only(ompi_osc_cached_window_t *window, int ret);
+ * operation that it has completed, as far as that was possible: nothing that was fetched is kept.
+ * @return whether it was one */
+bool ompi_osc_cached_forget_failed(ompi_osc_cached_window_t *window, int ret);
 
 /* Mode transparent ends the life of what was fetched (S1, S2, S3), before it is completed: then
  * only what another get waits for is copied at all. In a coherent window that is only for epochs of
@@ -52,11 +53,11 @@ static inline void expire(ompi_osc_cached_window_t *window, ompi_osc_cached_peer
     }
 }
 
-/* Whether the operations that a synchronisation completes are the program's again, which may do
- * anything with their buffers. */
-static inline bool has_happened(ompi_osc_cached_window_t *window, int ret)
+/* After a synchronisation. @return whether the operations that it completes are the program's
+ * again, which may do anything with their buffers */
+static inline bool forget_if_failed(ompi_osc_cached_window_t *window, int ret)
 {
-    return OPAL_LIKELY(OMPI_SUCCESS == ret) || ompi_osc_cached_has_failed_only(window, ret);
+    return OPAL_LIKELY(OMPI_SUCCESS == ret) || ompi_osc_cached_forget_failed(window, ret);
 }
 
 static inline int first_error(int one, int other)

@@ -149,7 +149,7 @@ static int flush_one(ompi_osc_cached_window_t *window, int target, bool at_targe
     settled = settle(window, target);
     told = begin_flushing(window);
     ret = first_error(inner(target, window->win), settled);
-    if (!has_happened(window, ret)) {
+    if (!forget_if_failed(window, ret)) {
         return ret;
     }
     end_telling(window, target, at_target, &told);
@@ -176,7 +176,7 @@ __opal_attribute_noinline__ static int flush_busy(ompi_osc_cached_window_t *wind
     settled = settle(window, peer->rank);
     told = begin_flushing(window);
     ret = first_error(window->inner.osc_flush(peer->rank, window->win), settled);
-    if (has_happened(window, ret)) {
+    if (forget_if_failed(window, ret)) {
         end_telling(window, peer->rank, true, &told);
         flushed(window, peer, sequence, true, begin);
     }
@@ -208,7 +208,7 @@ static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
     told = begin_flushing(window);
     before = first_error(ompi_osc_cached_flush_before_all(window), before);
     ret = inner(window->win);
-    if (!has_happened(window, ret) || !has_happened(window, before)) {
+    if (!forget_if_failed(window, ret) || !forget_if_failed(window, before)) {
         return first_error(ret, before);
     }
     end_telling(window, OSC_CACHED_EVERYBODY, at_target, &told);

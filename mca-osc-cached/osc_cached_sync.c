@@ -12,7 +12,7 @@
  * after a fence ends the fence's epoch; on others they differ (README.md, "Inner components"), and
  * where it is not sure that they give access, nothing is served.
  *
- * Every function calls the inner one first and believes its return code; see has_happened() in
+ * Every function calls the inner one first and believes its return code; see forget_if_failed() in
  * osc_cached_completion.h.  After a fence with nothing outstanding that we counted, there is
  * nothing left to do.
  *
@@ -177,6 +177,7 @@ __opal_attribute_noinline__ static int watched_fence(int mpi_assert, ompi_win_t 
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
     ompi_osc_cached_mark_t told;
     uint64_t sequence, begin;
+    bool happened;
     int settled, ret;
 
     ompi_osc_cached_count(window, OSC_CACHED_STAT_fences);
@@ -187,8 +188,9 @@ __opal_attribute_noinline__ static int watched_fence(int mpi_assert, ompi_win_t 
     settled = settle(window, OSC_CACHED_EVERYBODY);
     told = begin_telling(window, OSC_CACHED_EVERYBODY, !(mpi_assert & MPI_MODE_NOSTORE));
     ret = first_error(window->inner.osc_fence(mpi_assert, win), settled);
-    end_telling(window, OSC_CACHED_EVERYBODY, has_happened(window, ret), &told);
-    if (!has_happened(window, ret)) {
+    happened = forget_if_failed(window, ret);
+    end_telling(window, OSC_CACHED_EVERYBODY, happened, &told);
+    if (!happened) {
         return ret;
     }
     /* after MPI_MODE_NOPRECEDE nothing was issued, and nothing is complete */
@@ -261,6 +263,7 @@ int ompi_osc_cached_complete(ompi_win_t *win)
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
     ompi_osc_cached_mark_t told;
     uint64_t sequence, begin;
+    bool happened;
     int settled, ret;
 
     ompi_osc_cached_count(window, OSC_CACHED_STAT_completes);
@@ -271,8 +274,9 @@ int ompi_osc_cached_complete(ompi_win_t *win)
     settled = settle(window, OSC_CACHED_EVERYBODY);
     told = begin_telling(window, OSC_CACHED_EVERYBODY, false);
     ret = first_error(window->inner.osc_complete(win), settled);
-    end_telling(window, OSC_CACHED_EVERYBODY, has_happened(window, ret), &told);
-    if (!has_happened(window, ret) || OSC_CACHED_EPOCH_START != window->epoch) {
+    happened = forget_if_failed(window, ret);
+    end_telling(window, OSC_CACHED_EVERYBODY, happened, &told);
+    if (!happened || OSC_CACHED_EPOCH_START != window->epoch) {
         return ret; /* osc/rdma takes one without MPI_Win_start, and completes nothing */
     }
     change_epoch(window, sequence, ns_since(begin), OSC_CACHED_EVENT_COMPLETE);
@@ -315,7 +319,7 @@ int ompi_osc_cached_unlock(int target, ompi_win_t *win)
     ompi_osc_cached_mark_t told;
     osc_cached_epoch_t next;
     uint64_t sequence, begin;
-    bool fetching;
+    bool fetching, happened;
     int flushed, ret;
 
     ompi_osc_cached_count(window, OSC_CACHED_STAT_unlocks);
@@ -335,8 +339,9 @@ int ompi_osc_cached_unlock(int target, ompi_win_t *win)
                               flushed); /* see ompi_osc_cached_flush_before_all() */
     }
     ret = window->inner.osc_unlock(target, win);
-    end_telling(window, target, has_happened(window, ret), &told);
-    if (!has_happened(window, ret) || !has_happened(window, flushed)) {
+    happened = forget_if_failed(window, ret);
+    end_telling(window, target, happened, &told);
+    if (!happened || !forget_if_failed(window, flushed)) {
         return first_error(ret, flushed);
     }
     ompi_osc_cached_window_lock(window);
@@ -382,6 +387,7 @@ int ompi_osc_cached_unlock_all(ompi_win_t *win)
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
     ompi_osc_cached_mark_t told;
     uint64_t sequence, begin;
+    bool happened;
     int flushed, ret;
 
     ompi_osc_cached_count(window, OSC_CACHED_STAT_unlocks);
@@ -393,8 +399,9 @@ int ompi_osc_cached_unlock_all(ompi_win_t *win)
     told = begin_telling(window, OSC_CACHED_EVERYBODY, true);
     flushed = first_error(ompi_osc_cached_flush_before_all(window), flushed);
     ret = window->inner.osc_unlock_all(win);
-    end_telling(window, OSC_CACHED_EVERYBODY, has_happened(window, ret), &told);
-    if (!has_happened(window, ret) || !has_happened(window, flushed)) {
+    happened = forget_if_failed(window, ret);
+    end_telling(window, OSC_CACHED_EVERYBODY, happened, &told);
+    if (!happened || !forget_if_failed(window, flushed)) {
         return first_error(ret, flushed);
     }
     change_epoch(window, sequence, ns_since(begin), OSC_CACHED_EVENT_UNLOCK_ALL);

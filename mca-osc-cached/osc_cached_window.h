@@ -298,7 +298,7 @@ static inline void ompi_osc_cached_window_forget(ompi_osc_cached_window_t *windo
         window->forgets(window);
     }
 }
-/** The same. */
+/** The same, for the program, of a window that need not be cached; takes the lock. */
 void ompi_osc_cached_window_invalidate(ompi_osc_cached_window_t *window);
 
 /* Counters */
