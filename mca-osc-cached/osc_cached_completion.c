@@ -165,18 +165,27 @@ void ompi_osc_cached_all_are_counted(ompi_osc_cached_window_t *window)
 
 /* UCX 1.13 returns too early when both sides of shared memory fetch from windows made by
  * MPI_Win_create, and more often so beside a helper: gets that are not kept come late, too.
- * osc/rdma forgets targets that were locked one by one.  Caller holds the lock. */
+ * osc/rdma forgets targets that were locked one by one. */
+
+/* Whether targets of this window are ever flushed one by one; known since its creation. */
+static bool may_flush_before(const ompi_osc_cached_window_t *window)
+{
+    return OSC_CACHED_FLUSH_LOCKED == window->flush_first
+           || (OSC_CACHED_FLUSH_FETCHING == window->flush_first
+               && MPI_WIN_FLAVOR_CREATE == window->inner_flavor);
+}
+
+/* Whether they are in this epoch; caller holds the lock. */
+static bool flushes_before(const ompi_osc_cached_window_t *window)
+{
+    return OSC_CACHED_FLUSH_LOCKED != window->flush_first || OSC_CACHED_EPOCH_LOCK == window->epoch;
+}
+
+/* Whether this target is one of them; caller holds the lock. */
 static bool is_flushed_before(const ompi_osc_cached_window_t *window,
                               const ompi_osc_cached_peer_t *peer)
 {
-    switch (window->flush_first) {
-    case OSC_CACHED_FLUSH_FETCHING:
-        return MPI_WIN_FLAVOR_CREATE == window->inner_flavor;
-    case OSC_CACHED_FLUSH_LOCKED:
-        return OSC_CACHED_EPOCH_LOCK == window->epoch && peer->accessible;
-    default:
-        return false;
-    }
+    return OSC_CACHED_FLUSH_LOCKED != window->flush_first || peer->accessible;
 }
 
 /* The next target that is busy, NULL: the first one.  With several threads the list of them may
@@ -202,10 +211,13 @@ int ompi_osc_cached_flush_before_all(ompi_osc_cached_window_t *window)
     ompi_osc_cached_peer_t *peer = NULL;
     int ret = OMPI_SUCCESS;
 
+    if (!may_flush_before(window)) {
+        return OMPI_SUCCESS;
+    }
     do {
         ompi_osc_cached_window_lock(window);
         do {
-            peer = next_busy(window, &place, peer);
+            peer = flushes_before(window) ? next_busy(window, &place, peer) : NULL;
         } while (NULL != peer && !is_flushed_before(window, peer));
         ompi_osc_cached_window_unlock(window);
         if (NULL != peer) {
