@@ -19,6 +19,7 @@
 #include "opal/util/proc.h"
 #include "ompi/constants.h"
 
+#include "core/osc_cached_block.h"
 #include "osc_cached_compat.h"
 #include "osc_cached_params.h"
 #include "osc_cached_spelling.h"
@@ -170,12 +171,10 @@ bool ompi_osc_cached_read_number(const char *text, ompi_osc_cached_unit_t unit, 
         read = ldexp(read, 10 * (int) (suffix - suffixes + 1));
         ++end;
     }
-    if (OSC_CACHED_UNIT_BLOCK == unit && 0 == read) {
-        least = 0;
-    }
-    if ('\0' != *end || read < least || most < read
-        || (OSC_CACHED_UNIT_BLOCK == unit && 0 != ((uint64_t) read & ((uint64_t) read - 1)))
-        || (OSC_CACHED_UNIT_RATIO != unit && read != (double) (uint64_t) read)) {
+    if ('\0' != *end || read < ((OSC_CACHED_UNIT_BLOCK == unit) ? 0 : least) || most < read
+        || (OSC_CACHED_UNIT_RATIO != unit && read != (double) (uint64_t) read)
+        || (OSC_CACHED_UNIT_BLOCK == unit
+            && !osc_cached_block_allowed((uint64_t) read, (uint64_t) least, (uint64_t) most))) {
         return false;
     }
     *value = read;

@@ -216,37 +216,6 @@ uint32_t osc_cached_avl_lower_bound(const osc_cached_avl_t *tree, uint32_t size,
     return best;
 }
 
-static uint32_t outermost(const osc_cached_avl_t *tree, int side)
-{
-    uint32_t index = tree->root;
-
-    while (NONE != index && NONE != at(tree, index)->child[side]) {
-        index = at(tree, index)->child[side];
-    }
-    return index;
-}
-
-uint32_t osc_cached_avl_first(const osc_cached_avl_t *tree)
-{
-    return outermost(tree, 0);
-}
-
-uint32_t osc_cached_avl_last(const osc_cached_avl_t *tree)
-{
-    return outermost(tree, 1);
-}
-
-uint32_t osc_cached_avl_next(const osc_cached_avl_t *tree, uint32_t index)
-{
-    uint64_t key = key_of(at(tree, index));
-
-    if (UINT64_MAX == key) {
-        return NONE;
-    }
-    ++key;
-    return osc_cached_avl_lower_bound(tree, (uint32_t) (key >> 32), (uint32_t) key);
-}
-
 typedef struct {
     const osc_cached_avl_t *tree;
     const node_t *last; /* visited so far, NULL at the start */

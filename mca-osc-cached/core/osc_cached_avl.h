@@ -94,15 +94,6 @@ int osc_cached_avl_remove(osc_cached_avl_t *tree, uint32_t index);
 /** The smallest node that is not smaller than (size, address), or NONE. O(log count). */
 uint32_t osc_cached_avl_lower_bound(const osc_cached_avl_t *tree, uint32_t size, uint32_t address);
 
-/** The smallest node, or NONE. */
-uint32_t osc_cached_avl_first(const osc_cached_avl_t *tree);
-
-/** The largest node, or NONE. */
-uint32_t osc_cached_avl_last(const osc_cached_avl_t *tree);
-
-/** The node after this one in the order of the tree, or NONE. O(log count). */
-uint32_t osc_cached_avl_next(const osc_cached_avl_t *tree, uint32_t index);
-
 /** @return 0, or the number of the first broken invariant of this file */
 int osc_cached_avl_verify(const osc_cached_avl_t *tree);
 

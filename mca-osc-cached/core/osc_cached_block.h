@@ -31,12 +31,10 @@ typedef struct {
     uint32_t skip;  /**< bytes from its begin to the get's */
 } osc_cached_block_t;
 
-/** Bytes of blocks: 0, none, or a power of two. */
-static inline bool osc_cached_block_allowed(uint64_t bytes)
+/** Bytes of blocks, of any kind: 0, none, or a power of two. */
+static inline bool osc_cached_block_allowed(uint64_t bytes, uint64_t least, uint64_t most)
 {
-    return 0 == bytes
-           || (OSC_CACHED_BLOCK_MIN <= bytes && bytes <= OSC_CACHED_BLOCK_MAX
-               && 0 == (bytes & (bytes - 1)));
+    return 0 == bytes || (least <= bytes && bytes <= most && 0 == (bytes & (bytes - 1)));
 }
 
 /**

@@ -215,7 +215,7 @@ static uint32_t find_sampled(osc_cached_cache_t *cache)
     osc_cached_evict_query_t query = make_query(cache);
     uint32_t visited = 0, occupied = 0, position;
 
-    position = osc_cached_evict_sample_with(&cache->index, &query, view_entry, &visited, &occupied);
+    position = osc_cached_evict_sample(&cache->index, &query, view_entry, &visited, &occupied);
     cache->interval.visited += visited;
     cache->interval.occupied += occupied;
     return (OSC_CACHED_INDEX_NONE == position) ? OSC_CACHED_CACHE_NONE
@@ -299,7 +299,7 @@ static bool index_entry(osc_cached_cache_t *cache, uint64_t hash, uint32_t numbe
         return true;
     }
     query = make_query(cache);
-    step = osc_cached_evict_path_with(&cache->index, &query, view_entry);
+    step = osc_cached_evict_path(&cache->index, &query, view_entry);
     if (OSC_CACHED_INDEX_NONE == step) {
         return false;
     }

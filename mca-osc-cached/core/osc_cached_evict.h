@@ -40,7 +40,7 @@
  *
  * Measured (Neoverse-V1, gcc 12 -O2, median of batches of 64, M = 16, index 90 % full, a view that
  * reads an entry and its storage descriptor): 150 ns with 1,500 slots, 115 ns when the view is
- * inlined (_with); 1.2 and 0.9 us with 1,000,000 slots, where each entry is two cache misses.
+ * inlined; 1.2 and 0.9 us with 1,000,000 slots, where each entry is two cache misses.
  *
  * The paper's micro-benchmark, 100,000 gets, 4 MiB and 1,500 slots fixed (bench/micro/sweep.c, 10
  * seeds), by scheme and most evictions per get; full is the mean occupancy:
@@ -91,18 +91,13 @@ typedef struct {
     uint32_t sample;  /**< M, positions */
     uint64_t now;     /**< number of this get */
     uint64_t average; /**< bytes, mean get size */
-    osc_cached_evict_view_fn_t view;
-    void *context; /**< of view */
+    void *context;    /**< of the view function */
 } osc_cached_evict_query_t;
 
 /** The scan of _sample goes on for at most this many times M positions, ... */
 #define OSC_CACHED_EVICT_SCAN 64u
 /** ... that of _path for this many times M steps. */
 #define OSC_CACHED_EVICT_STEPS 4u
-
-/** R of an entry that may leave, in 0..1; -1 for a victim FIRST. */
-double osc_cached_evict_score(const osc_cached_evict_query_t *query,
-                              const osc_cached_evict_view_t *view);
 
 /** What is compared: R x average x now, without the factors that the scheme leaves out. */
 static inline double osc_cached_evict_rank(const osc_cached_evict_query_t *query,
@@ -159,13 +154,17 @@ static inline void osc_cached_evict_consider(const osc_cached_evict_query_t *que
 }
 
 /**
- * osc_cached_evict_sample with the view function as an argument, for a caller that wants it inlined
- * (query->view is not used).
+ * A victim among M positions of the index from a random one on.
+ *
+ * @param view_of   an argument, so that it can be inlined
+ * @param visited   the number of positions seen is added to it,
+ * @param occupied  and to this how many of them held an entry (the paper's q is the ratio)
+ * @return its position, or OSC_CACHED_INDEX_NONE
  */
-static inline uint32_t osc_cached_evict_sample_with(osc_cached_index_t *index,
-                                                    const osc_cached_evict_query_t *query,
-                                                    osc_cached_evict_view_fn_t view_of,
-                                                    uint32_t *visited, uint32_t *occupied)
+static inline uint32_t osc_cached_evict_sample(osc_cached_index_t *index,
+                                               const osc_cached_evict_query_t *query,
+                                               osc_cached_evict_view_fn_t view_of,
+                                               uint32_t *visited, uint32_t *occupied)
 {
     uint32_t slots = osc_cached_index_num_slots(index);
     uint32_t sample = (0 == query->sample) ? 1 : query->sample;
@@ -191,19 +190,13 @@ static inline uint32_t osc_cached_evict_sample_with(osc_cached_index_t *index,
 }
 
 /**
- * A victim among M positions of the index from a random one on.
+ * A victim on the path of the index's refused insertion.
  *
- * @param visited   the number of positions seen is added to it,
- * @param occupied  and to this how many of them held an entry (the paper's q is the ratio)
- * @return its position, or OSC_CACHED_INDEX_NONE
+ * @return the number of the step, for osc_cached_index_replace, or OSC_CACHED_INDEX_NONE
  */
-uint32_t osc_cached_evict_sample(osc_cached_index_t *index, const osc_cached_evict_query_t *query,
-                                 uint32_t *visited, uint32_t *occupied);
-
-/** osc_cached_evict_path with the view function as an argument. */
-static inline uint32_t osc_cached_evict_path_with(const osc_cached_index_t *index,
-                                                  const osc_cached_evict_query_t *query,
-                                                  osc_cached_evict_view_fn_t view_of)
+static inline uint32_t osc_cached_evict_path(const osc_cached_index_t *index,
+                                             const osc_cached_evict_query_t *query,
+                                             osc_cached_evict_view_fn_t view_of)
 {
     uint32_t length, sample = (0 == query->sample) ? 1 : query->sample;
     const osc_cached_index_step_t *path = osc_cached_index_path(index, &length);
@@ -217,13 +210,5 @@ static inline uint32_t osc_cached_evict_path_with(const osc_cached_index_t *inde
     }
     return best.where;
 }
-
-/**
- * A victim on the path of the index's refused insertion.
- *
- * @return the number of the step, for osc_cached_index_replace, or OSC_CACHED_INDEX_NONE
- */
-uint32_t osc_cached_evict_path(const osc_cached_index_t *index,
-                               const osc_cached_evict_query_t *query);
 
 #endif /* OSC_CACHED_EVICT_H */

@@ -276,9 +276,4 @@ static inline uint64_t osc_cached_storage_used_bytes(const osc_cached_storage_t 
     return (uint64_t) storage->used_units * OSC_CACHED_STORAGE_UNIT;
 }
 
-static inline uint64_t osc_cached_storage_free_bytes(const osc_cached_storage_t *storage)
-{
-    return (uint64_t) (storage->capacity - storage->used_units) * OSC_CACHED_STORAGE_UNIT;
-}
-
 #endif /* OSC_CACHED_STORAGE_H */

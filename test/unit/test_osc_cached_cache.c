@@ -203,8 +203,9 @@ static void test_block_of(void **state)
         assert_int_equal(cases[i].address - cases[i].skip, block.begin);
     }
     for (uint64_t bytes = 0; bytes < 4096; ++bytes) {
-        assert_int_equal(0 == bytes || 256 == bytes || 512 == bytes || 1024 == bytes,
-                         osc_cached_block_allowed(bytes));
+        assert_int_equal(
+            0 == bytes || 256 == bytes || 512 == bytes || 1024 == bytes,
+            osc_cached_block_allowed(bytes, OSC_CACHED_BLOCK_MIN, OSC_CACHED_BLOCK_MAX));
     }
 }
 

@@ -91,7 +91,6 @@ static void begin(uint32_t num_slots, uint64_t seed)
     owner.query.sample = 16;
     owner.query.now = 1000;
     owner.query.average = 1000;
-    owner.query.view = view_of;
     owner.query.context = &owner;
     for (uint32_t i = 0; i < MAX_ENTRIES; ++i) {
         owner.views[i].victim = OSC_CACHED_VICTIM_BY_SCORE;
@@ -131,6 +130,34 @@ static long double naive_score(const osc_cached_evict_query_t *query,
     return (OSC_CACHED_SCHEME_TEMPORAL == query->scheme) ? temporal : positional;
 }
 
+/* R of an entry that may leave, in 0..1, of what is compared; -1 for a victim FIRST. */
+static double score_of(const osc_cached_evict_query_t *query, const osc_cached_evict_view_t *view)
+{
+    double score = osc_cached_evict_rank(query, view);
+
+    if (OSC_CACHED_VICTIM_FIRST == view->victim) {
+        return -1;
+    }
+    if (0 != query->average && OSC_CACHED_SCHEME_TEMPORAL != query->scheme) {
+        score /= (double) query->average;
+    }
+    if (0 != query->now && OSC_CACHED_SCHEME_POSITIONAL != query->scheme) {
+        score /= (double) query->now;
+    }
+    return score;
+}
+
+/* Those of the owner's query. */
+static uint32_t sample(uint32_t *visited, uint32_t *occupied)
+{
+    return osc_cached_evict_sample(&owner.index, &owner.query, view_of, visited, occupied);
+}
+
+static uint32_t path_victim(void)
+{
+    return osc_cached_evict_path(&owner.index, &owner.query, view_of);
+}
+
 static void test_score(void **state)
 {
     /* scheme, victim, now, average, last, adjacent, score */
@@ -165,11 +192,11 @@ static void test_score(void **state)
 
     (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
-        osc_cached_evict_query_t query = {cases[i].scheme,  16,   cases[i].now,
-                                          cases[i].average, NULL, NULL};
+        osc_cached_evict_query_t query = {cases[i].scheme, 16, cases[i].now, cases[i].average,
+                                          NULL};
         osc_cached_evict_view_t view = {cases[i].victim, cases[i].last, cases[i].adjacent};
 
-        assert_true(cases[i].score == osc_cached_evict_score(&query, &view));
+        assert_true(cases[i].score == score_of(&query, &view));
     }
 }
 
@@ -237,7 +264,7 @@ static uint32_t check_sample(bool exact)
 
     naive_sample(&expected);
     owner.num_viewed = 0;
-    position = osc_cached_evict_sample(&owner.index, &owner.query, &visited, &occupied);
+    position = sample(&visited, &occupied);
     assert_int_equal(7 + expected.visited, visited);
     assert_int_equal(5 + expected.occupied, occupied);
     assert_int_equal(expected.occupied, owner.num_viewed);
@@ -316,7 +343,9 @@ static void random_operations(bool exact, uint64_t seed, uint32_t operations)
 
         if (0 == operation % 20000) { /* dense, sparse, tiny */
             slots = 16 + below(&owner.random, (0 == below(&owner.random, 2)) ? 100 : 3000);
-            osc_cached_index_clear(&owner.index);
+            for (uint32_t i = 0; i < osc_cached_index_num_slots(&owner.index); ++i) {
+                (void) osc_cached_index_remove_at(&owner.index, i);
+            }
             memset(owner.in, 0, sizeof(owner.in));
             assert_int_equal(OSC_CACHED_OK,
                              osc_cached_index_resize(&owner.index, slots, key_of, NULL));
@@ -329,7 +358,7 @@ static void random_operations(bool exact, uint64_t seed, uint32_t operations)
         } else if (0 == operation / 20000 % 2 || owner.index.count < slots / 20) {
             random_view(entry, exact);
             if (OSC_CACHED_FULL == insert(entry)) {
-                uint32_t victim = osc_cached_evict_path(&owner.index, &owner.query);
+                uint32_t victim = path_victim();
 
                 check_path(victim);
                 if (NONE != victim) {
@@ -393,7 +422,7 @@ static void test_start_is_uniform(void **state)
     memset(counts, 0, sizeof(counts));
     owner.query.sample = 1;
     for (uint32_t i = 0; i < TIMES; ++i) {
-        ++counts[osc_cached_evict_sample(&owner.index, &owner.query, &visited, &occupied)];
+        ++counts[sample(&visited, &occupied)];
     }
     for (uint32_t i = 0; i < SLOTS; ++i) {
         ++weight;
@@ -435,7 +464,7 @@ static void test_sample_is_fair(void **state)
         uint32_t position;
 
         owner.num_viewed = 0;
-        position = osc_cached_evict_sample(&owner.index, &owner.query, &visited, &occupied);
+        position = sample(&visited, &occupied);
         assert_true(NONE != position);
         ++left[osc_cached_index_at(&owner.index, position)];
         for (uint32_t k = 0; k < owner.num_viewed; ++k) {
@@ -465,25 +494,21 @@ static void test_scan_ends(void **state)
     (void) state;
     begin(4096, 1);
     owner.query.sample = 4;
-    assert_int_equal(NONE,
-                     osc_cached_evict_sample(&owner.index, &owner.query, &visited, &occupied));
+    assert_int_equal(NONE, sample(&visited, &occupied));
     assert_int_equal(256, visited);
     assert_int_equal(0, occupied);
     /* a round at the most */
     owner.query.sample = 1000;
     visited = 0;
-    assert_int_equal(NONE,
-                     osc_cached_evict_sample(&owner.index, &owner.query, &visited, &occupied));
+    assert_int_equal(NONE, sample(&visited, &occupied));
     assert_int_equal(4096, visited);
     owner.query.sample = UINT32_MAX;
     visited = 0;
-    assert_int_equal(NONE,
-                     osc_cached_evict_sample(&owner.index, &owner.query, &visited, &occupied));
+    assert_int_equal(NONE, sample(&visited, &occupied));
     assert_int_equal(4096, visited);
     owner.query.sample = 0;
     visited = 0;
-    assert_int_equal(NONE,
-                     osc_cached_evict_sample(&owner.index, &owner.query, &visited, &occupied));
+    assert_int_equal(NONE, sample(&visited, &occupied));
     assert_int_equal(64, visited);
 
     /* all pending */
@@ -493,8 +518,7 @@ static void test_scan_ends(void **state)
         owner.views[i].victim = OSC_CACHED_VICTIM_NEVER;
         assert_int_equal(OSC_CACHED_OK, insert(i));
     }
-    assert_int_equal(NONE,
-                     osc_cached_evict_sample(&owner.index, &owner.query, &visited, &occupied));
+    assert_int_equal(NONE, sample(&visited, &occupied));
     assert_int_equal(1024, visited);
     assert_int_equal(occupied, owner.num_viewed);
 
@@ -525,8 +549,7 @@ static void test_first(void **state)
     assert_int_equal(0, osc_cached_index_at(&owner.index, check_sample(true)));
     owner.views[30].victim = OSC_CACHED_VICTIM_FIRST;
     for (uint32_t i = 0; i < 100; ++i) {
-        uint32_t position =
-            osc_cached_evict_sample(&owner.index, &owner.query, &visited, &occupied);
+        uint32_t position = sample(&visited, &occupied);
 
         assert_int_equal(30, osc_cached_index_at(&owner.index, position));
     }
@@ -553,7 +576,7 @@ static void test_path(void **state)
 
     (void) state;
     begin(512, 3);
-    assert_int_equal(NONE, osc_cached_evict_path(&owner.index, &owner.query));
+    assert_int_equal(NONE, path_victim());
     for (uint32_t i = 0; i < MAX_ENTRIES; ++i) {
         owner.views[i].last = 500;
     }
@@ -562,43 +585,43 @@ static void test_path(void **state)
     assert_true(length > 40);
 
     /* the first of equal ones */
-    assert_int_equal(0, osc_cached_evict_path(&owner.index, &owner.query));
+    assert_int_equal(0, path_victim());
     owner.views[path[0].entry].victim = OSC_CACHED_VICTIM_NEVER;
-    assert_int_equal(1, osc_cached_evict_path(&owner.index, &owner.query));
+    assert_int_equal(1, path_victim());
     /* the lowest, but only of the first 4 x M */
     owner.query.sample = 5;
     owner.views[path[19].entry].last = 100;
     owner.views[path[20].entry].last = 1;
-    assert_int_equal(19, osc_cached_evict_path(&owner.index, &owner.query));
+    assert_int_equal(19, path_victim());
     owner.query.sample = 6;
-    assert_int_equal(20, osc_cached_evict_path(&owner.index, &owner.query));
+    assert_int_equal(20, path_victim());
     owner.query.sample = UINT32_MAX;
-    assert_int_equal(20, osc_cached_evict_path(&owner.index, &owner.query));
+    assert_int_equal(20, path_victim());
     owner.query.sample = 0; /* counts as 1 */
-    assert_int_equal(1, osc_cached_evict_path(&owner.index, &owner.query));
+    assert_int_equal(1, path_victim());
     owner.query.sample = 16;
     /* space next to it counts, too */
     owner.views[path[7].entry].adjacent = 1000;
-    assert_int_equal(7, osc_cached_evict_path(&owner.index, &owner.query));
+    assert_int_equal(7, path_victim());
     owner.query.scheme = OSC_CACHED_SCHEME_TEMPORAL;
-    assert_int_equal(20, osc_cached_evict_path(&owner.index, &owner.query));
+    assert_int_equal(20, path_victim());
     /* the dead first */
     owner.views[path[30].entry].victim = OSC_CACHED_VICTIM_FIRST;
     owner.views[path[33].entry].victim = OSC_CACHED_VICTIM_FIRST;
     owner.num_viewed = 0;
-    assert_int_equal(30, osc_cached_evict_path(&owner.index, &owner.query));
+    assert_int_equal(30, path_victim());
     assert_int_equal(31, owner.num_viewed);
     /* nobody */
     for (uint32_t i = 0; i < MAX_ENTRIES; ++i) {
         owner.views[i].victim = OSC_CACHED_VICTIM_NEVER;
     }
-    assert_int_equal(NONE, osc_cached_evict_path(&owner.index, &owner.query));
+    assert_int_equal(NONE, path_victim());
     /* it is what the index understands */
     owner.views[path[12].entry].victim = OSC_CACHED_VICTIM_BY_SCORE;
-    assert_int_equal(12, osc_cached_evict_path(&owner.index, &owner.query));
+    assert_int_equal(12, path_victim());
     assert_int_equal(OSC_CACHED_OK,
                      osc_cached_index_replace(&owner.index, hash_of(last), last, 12));
-    assert_int_equal(NONE, osc_cached_evict_path(&owner.index, &owner.query));
+    assert_int_equal(NONE, path_victim());
     end();
 }
 
