@@ -211,8 +211,11 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* ns that a hit takes in one of them; all read the same words. */
-static void thread_hits(struct micro_window *window, int count, long rounds)
+/* ns that a hit takes in one of them; all read the same words.
+ *
+ * @param[out] throughput  hits per ns of all threads, by round
+ */
+static void thread_hits(struct micro_window *window, int count, long rounds, double *throughput)
 {
     struct worker workers[2];
     pthread_t threads[2];
@@ -231,6 +234,12 @@ static void thread_hits(struct micro_window *window, int count, long rounds)
         micro_check(&workers[i].gets);
     }
     micro_print("limits", "hit, threads", (size_t) count, "time", "ns", workers[0].ns, rounds);
+    for (long round = 0; round < rounds; ++round) {
+        throughput[round] = 0;
+        for (int i = 0; i < count; ++i) {
+            throughput[round] += 1 / workers[i].ns[round];
+        }
+    }
     for (int i = 0; i < count; ++i) {
         free(workers[i].gets.buffer);
         free(workers[i].ns);
@@ -248,13 +257,19 @@ int main(int argc, char **argv)
     }
     if (threads) {
         static struct micro_window window;
+        double *throughput[2];
 
         micro_init_thread(&argc, &argv, MPI_THREAD_MULTIPLE);
         rounds = micro_number("rounds", 51);
         micro_window_make(&window, 4096, always);
-        for (int count = 1; count <= 2; ++count) {
-            MICRO_MEASURE(thread_hits(&window, count, rounds));
+        for (int i = 0; i < 2; ++i) {
+            throughput[i] = malloc((size_t) rounds * sizeof(double));
+            MICRO_MEASURE(thread_hits(&window, i + 1, rounds, throughput[i]));
         }
+        MICRO_MEASURE(micro_print_ratio("limits", "throughput over one thread, threads", 2, "ratio",
+                                        throughput[1], throughput[0], 1, 0, rounds));
+        free(throughput[0]);
+        free(throughput[1]);
         micro_window_free(&window);
         return micro_done();
     }
