@@ -69,8 +69,7 @@
  * Thread safety: none. One caller at a time per engine; ob1's matching lock does that. Engines
  * share nothing but the pool, which is safe.
  *
- * Invariants (llamatch_engine_verify returns 100 + the number of the first broken one, or the
- * number of the lane, queue or index):
+ * Invariants (checked by the unit tests: llamatch_engine_verify in test/unit/llamatch_verify.h):
  *  I1 num_posted is the sum of the counts of all posted queues and the wild queue.
  *  I2 num_unexpected is the sum of the counts of all unexpected queues.
  *  I3 a peer that has unexpected messages is in the ring (one that has none any more leaves it when
@@ -293,9 +292,6 @@ void llamatch_engine_stats(const llamatch_engine_t *engine, llamatch_stats_t *po
 
 /** Queues that have an index at present. */
 size_t llamatch_engine_num_indexed(const llamatch_engine_t *engine);
-
-/** @return 0, or which invariant is broken (see above) */
-int llamatch_engine_verify(const llamatch_engine_t *engine);
 
 /** The inline functions below for all cases, each of which they do completely. */
 int llamatch_engine_post_slow(llamatch_engine_t *engine, llamatch_peer_t *peer, int32_t tag,

@@ -5,7 +5,7 @@
 /**
  * @file
  *
- * What an engine tells of itself: its counters, and whether its invariants hold.
+ * What an engine tells of itself: its counters.
  */
 #include "llamatch_engine.h"
 
@@ -72,76 +72,4 @@ size_t llamatch_engine_num_indexed(const llamatch_engine_t *engine)
         indexed += llamatch_lane_has_index(&peer->unexpected);
     }
     return indexed;
-}
-
-static int verify_lane(const llamatch_engine_t *engine, const llamatch_lane_t *lane,
-                       const llamatch_shape_t *shape, uint64_t limit)
-{
-    const llamatch_slot_t *slots = lane->slots;
-    uint32_t end = lane->end;
-    int broken = llamatch_lane_verify(lane, shape);
-
-    if (0 == broken && llamatch_lane_has_index(lane)) {
-        broken = llamatch_index_verify(&engine->setup->indexing, &lane->queue, shape);
-    }
-    if (!llamatch_lane_is_short(lane)) {
-        const llamatch_node_t *node = lane->queue.tail;
-
-        slots = (NULL != node) ? llamatch_node_slots(shape, node) : NULL;
-        end = (NULL != node) ? node->end : 0;
-    }
-    /* Sorted: only the last number has to be compared with the counter. */
-    if (0 == broken && 0 < end && slots[end - 1].seq >= limit) {
-        broken = 105;
-    }
-    return broken;
-}
-
-int llamatch_engine_verify(const llamatch_engine_t *engine)
-{
-    size_t posted = llamatch_lane_count(&engine->wild), unexpected = 0, in_ring = 0,
-           expected_in_ring = 0;
-    int broken =
-        verify_lane(engine, &engine->wild, &engine->setup->posted_shape, engine->next_post);
-
-    for (const llamatch_peer_t *peer = engine->peers; 0 == broken && NULL != peer;
-         peer = peer->next) {
-        broken =
-            verify_lane(engine, &peer->posted, &engine->setup->posted_shape, engine->next_post);
-        if (0 == broken) {
-            broken = verify_lane(engine, &peer->unexpected, &engine->setup->unexpected_shape,
-                                 engine->next_arrival);
-        }
-        if (0 == broken && 0 != peer->unexpected.live && NULL == peer->ring_next) {
-            return 103;
-        }
-        expected_in_ring += (NULL != peer->ring_next);
-        posted += llamatch_lane_count(&peer->posted);
-        unexpected += llamatch_lane_count(&peer->unexpected);
-    }
-    if (0 != broken) {
-        return broken;
-    }
-    if (NULL != engine->ring) {
-        const llamatch_peer_t *peer = engine->ring;
-
-        do {
-            if (NULL == peer->ring_next || peer->ring_next->ring_prev != peer
-                || ++in_ring > expected_in_ring) {
-                return 103;
-            }
-            peer = peer->ring_next;
-        } while (peer != engine->ring);
-    }
-    if (in_ring != expected_in_ring) {
-        return 103;
-    }
-    if (engine->num_posted > engine->most_posted
-        || engine->num_unexpected > engine->most_unexpected) {
-        return 104;
-    }
-    if (posted != engine->num_posted) {
-        return 101;
-    }
-    return (unexpected == engine->num_unexpected) ? 0 : 102;
 }

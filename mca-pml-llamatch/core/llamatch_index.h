@@ -25,7 +25,7 @@
  *
  * The index is an accelerator only: running out of memory means no index, never an error.
  *
- * Invariants (llamatch_index_verify returns 200 + the number of the first broken one):
+ * Invariants (checked by the unit tests: llamatch_index_verify in test/unit/llamatch_verify.h):
  *  I1 there is one reference per live entry of the queue, marked ones included.
  *  I2 each reference is in the bucket of its tag, has the entry's tag and sequence number, and
  *     leads to it.
@@ -96,9 +96,5 @@ void llamatch_index_remove(const llamatch_indexing_t *indexing, llamatch_queue_t
  * dropped or built anew, as above. */
 void llamatch_index_cancel(const llamatch_indexing_t *indexing, llamatch_queue_t *queue,
                            const llamatch_shape_t *shape, llamatch_pos_t pos);
-
-/** @return 0, or 200 + the number of the first broken invariant of this file */
-int llamatch_index_verify(const llamatch_indexing_t *indexing, const llamatch_queue_t *queue,
-                          const llamatch_shape_t *shape);
 
 #endif /* LLAMATCH_INDEX_H */

@@ -40,8 +40,7 @@
  * (llamatch_shape_t::short_entries), and with a heater no own ones: it heats the arena, and each
  * first entry must come by (own_entries).
  *
- * Invariants (llamatch_lane_verify returns 20 + the number of the first broken one, or the number
- * of the queue):
+ * Invariants (checked by the unit tests: llamatch_lane_verify in test/unit/llamatch_verify.h):
  *  I1 the form is one of those above; own, small and short: live has no bit at or beyond end, which
  *     is 0 when there are no entries, and room at most.
  *  I2 own, small and short: tags and slots are those of the array, and numbers grow strictly. Open:
@@ -340,8 +339,5 @@ size_t llamatch_lane_walk(llamatch_lane_t *lane, const llamatch_shape_t *shape,
 
 /** Forget all entries and give all memory back. There must be no index. */
 void llamatch_lane_clear(llamatch_lane_t *lane, const llamatch_shape_t *shape);
-
-/** @return 0, or the number of the first broken invariant (see above) */
-int llamatch_lane_verify(const llamatch_lane_t *lane, const llamatch_shape_t *shape);
 
 #endif /* LLAMATCH_LANE_H */

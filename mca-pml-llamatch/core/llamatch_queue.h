@@ -33,7 +33,7 @@
  * itself keeps all entries in order then, too; nodes are not merged one by one, because the index
  * points to them.
  *
- * Invariants (llamatch_queue_verify returns the number of the first broken one):
+ * Invariants (checked by the unit tests: llamatch_queue_verify in test/unit/llamatch_verify.h):
  *  I1 count is the number of live entries of all nodes, without those that the index has marked
  *     as removed.
  *  I2 next and prev mirror each other; head has no prev, tail has no next; both or none are NULL.
@@ -331,8 +331,5 @@ typedef bool (*llamatch_visit_fn_t)(void *context, int32_t tag, void *item);
 /** Visit all entries in order. There must be no index. @return number of entries removed */
 size_t llamatch_queue_walk(llamatch_queue_t *queue, const llamatch_shape_t *shape,
                            llamatch_visit_fn_t visit, void *context);
-
-/** @return 0, or the number of the first broken invariant of this file */
-int llamatch_queue_verify(const llamatch_queue_t *queue, const llamatch_shape_t *shape);
 
 #endif /* LLAMATCH_QUEUE_H */

@@ -15,6 +15,7 @@
 #include "llamatch_engine.h"
 #include "llamatch_heater.h"
 #include "llamatch_test_alloc.h"
+#include "llamatch_verify.h"
 
 #include <pthread.h>
 #include <semaphore.h>

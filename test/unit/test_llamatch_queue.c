@@ -13,6 +13,7 @@
 #include "llamatch_queue.h"
 #include "llamatch_simd.h"
 #include "llamatch_test_alloc.h"
+#include "llamatch_verify.h"
 
 #include <stdio.h>
 #include <string.h>
