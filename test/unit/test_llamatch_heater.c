@@ -549,6 +549,36 @@ static void test_engine(void **state)
     llamatch_pool_destroy(pool);
 }
 
+/* A queue holds its first entries itself, but with a heater, which reads only the arena: a peer
+ * with one entry takes a small array more (README.md). */
+static void test_memory_of_one_entry(void **state)
+{
+    static llamatch_hot_t hot;
+
+    (void) state;
+    for (int heated = 0; heated < 2; ++heated) {
+        llamatch_pool_t *pool = pool_of();
+        llamatch_config_t config = llamatch_config_default;
+        llamatch_setup_t setup;
+        llamatch_engine_t engine;
+        llamatch_peer_t peer;
+        uint64_t place;
+
+        config.pool = pool;
+        config.hot = heated ? &hot : NULL;
+        assert_int_equal(LLAMATCH_OK, llamatch_setup_init(&setup, &config));
+        llamatch_engine_init(&engine, &setup);
+        llamatch_peer_init(&peer);
+        assert_int_equal(LLAMATCH_OK, llamatch_engine_post(&engine, &peer, 1, &place, &place));
+        assert_int_equal(heated ? 192 : 0, llamatch_pool_used_bytes(pool));
+        assert_int_equal(LLAMATCH_OK, llamatch_engine_arrive(&engine, &peer, 1, &place));
+        assert_int_equal(heated ? 2 * 192 : 0, llamatch_pool_used_bytes(pool));
+        assert_int_equal(0, llamatch_engine_verify(&engine));
+        llamatch_engine_fini(&engine);
+        llamatch_pool_destroy(pool);
+    }
+}
+
 /* As many as need an array. */
 enum { SOME = 12 };
 
@@ -686,6 +716,7 @@ int main(void)
         cmocka_unit_test(test_fork),
         cmocka_unit_test(test_churn),
         cmocka_unit_test(test_engine),
+        cmocka_unit_test(test_memory_of_one_entry),
         cmocka_unit_test(test_engine_and_peers),
         cmocka_unit_test(test_many_engines),
     };
