@@ -66,7 +66,7 @@ function compare(large, small, at, name, who, round) {
 
 # How the time per message grows when the queue doubles or with the number of peers, and the time of a probe with the
 # communicator.
-function derive(who, round,    kinds, k, n, before, after, most, growth) {
+function derive(who, round,    kinds, k, n, of_peers, orders, o, before, after, most, growth) {
     split("posted unexpected", kinds, " ")
     for (k = 1; k <= 2; ++k) {
         before = "drain" OFS kinds[k] ", "
@@ -85,11 +85,14 @@ function derive(who, round,    kinds, k, n, before, after, most, growth) {
     }
     compare("probe" OFS "64 ranks" OFS 0 OFS "MPI_Iprobe", "probe" OFS "2 ranks" OFS 0 OFS "MPI_Iprobe",
         "probe" OFS "all sizes" OFS 0, "64 ranks/2 ranks", who, round)
-    n = split("post + match|arrive + receive|arrive + any source|post + match 4 each|arrive + receive 4 each", kinds, "|")
+    n = split("post + match|arrive + receive|arrive + any source", kinds, "|")
+    orders = split("| shuffled| 6 each", of_peers, "|")
     for (k = 1; k <= n; ++k) {
-        before = "engine" OFS kinds[k] ", "
-        after = OFS 0 OFS "per message"
-        compare(before 65536 after, before 16 after, before "all" OFS 0, "65536 peers/16 peers", who, round)
+        for (o = 1; o <= orders; ++o) {
+            before = "engine" OFS kinds[k] of_peers[o] ", "
+            after = OFS 0 OFS "per message"
+            compare(before 65536 after, before 16 after, before "all" OFS 0, "65536 peers/16 peers", who, round)
+        }
     }
 }
 
