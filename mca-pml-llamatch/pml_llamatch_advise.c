@@ -51,12 +51,13 @@ static uint64_t begin_ns, begin_cpu_ns;
 
 /* A watch, and whose it is. */
 typedef struct watched {
-    llamatch_watch_t watch;
+    llamatch_watch_t watch; /* first: the engine leads here */
     ompi_communicator_t *comm;
     struct watched *next;
+    struct watched **from; /* what points to it: the next of another one, or all_watched */
 } watched_t;
 
-static watched_t *all_watched;
+static watched_t *all_watched; /* under the lock */
 
 static uint64_t read_clock(clockid_t clock)
 {
@@ -109,33 +110,40 @@ void mca_pml_llamatch_advise_add_comm(ompi_communicator_t *comm)
     comm->c_pml_comm->queues->engine.watch = &watched->watch;
     opal_mutex_lock(&lock);
     watched->next = all_watched;
+    watched->from = &all_watched;
+    if (NULL != watched->next) {
+        watched->next->from = &watched->next;
+    }
     all_watched = watched;
     opal_mutex_unlock(&lock);
 }
 
-static void note(const watched_t *watched)
+/* Note what was seen of a communicator, and watch it no longer. Its messages may still come, also
+ * in another thread. The lock is held. */
+static void end_watch(watched_t *watched)
 {
-    if (NULL != advice) {
-        llamatch_advice_add(advice, watched->comm->c_name, &watched->watch,
-                            &watched->comm->c_pml_comm->queues->engine);
+    mca_pml_llamatch_comm_t *state = watched->comm->c_pml_comm;
+
+    *watched->from = watched->next;
+    if (NULL != watched->next) {
+        watched->next->from = watched->from;
     }
+    LLAMATCH_MATCHING_LOCK(&state->matching_lock);
+    state->queues->engine.watch = NULL;
+    if (NULL != advice) {
+        llamatch_advice_add(advice, watched->comm->c_name, &watched->watch, &state->queues->engine);
+    }
+    LLAMATCH_MATCHING_UNLOCK(&state->matching_lock);
+    free(watched);
 }
 
 void mca_pml_llamatch_advise_del_comm(ompi_communicator_t *comm)
 {
-    watched_t **place = &all_watched, *watched;
-
     opal_mutex_lock(&lock);
-    while (NULL != *place && comm != (*place)->comm) {
-        place = &(*place)->next;
-    }
-    watched = *place;
-    if (NULL != watched) {
-        *place = watched->next;
-        note(watched);
+    if (NULL != comm->c_pml_comm->queues->engine.watch) {
+        end_watch((watched_t *) comm->c_pml_comm->queues->engine.watch);
     }
     opal_mutex_unlock(&lock);
-    free(watched);
 }
 
 /* --- the job -------------------------------------------------------------------------------- */
@@ -205,10 +213,11 @@ static void conclude(void)
     uint64_t cpu_ns = read_clock(CLOCK_PROCESS_CPUTIME_ID) - begin_cpu_ns;
     llamatch_heater_stats_t stats;
 
-    for (const watched_t *watched = all_watched; NULL != watched; watched = watched->next) {
-        watched->comm->c_pml_comm->queues->engine.watch = NULL;
-        note(watched);
+    opal_mutex_lock(&lock);
+    while (NULL != all_watched) {
+        end_watch(all_watched);
     }
+    opal_mutex_unlock(&lock);
     /* not the time that others had the processors for */
     advice->run_ns = (double) ((cpu_ns < run_ns) ? cpu_ns : run_ns);
     advice->heated = LLAMATCH_HEATER_NONE != mca_pml_llamatch_heater_stats(&stats);
