@@ -46,6 +46,13 @@ const char *mca_pml_llamatch_word(const mca_base_var_enum_value_t *words, int va
 /** All words, separated by commas. */
 void mca_pml_llamatch_list_words(const mca_base_var_enum_value_t *words, char *text, size_t size);
 
+/** --- counters: for performance variables and the summary --- */
+
+static inline double mca_pml_llamatch_mean_depth(const llamatch_stats_t *stats)
+{
+    return (0 == stats->searches) ? 0 : (double) stats->depth_sum / (double) stats->searches;
+}
+
 /** --- info keys (pml_llamatch_info.c) --- */
 
 void mca_pml_llamatch_info_subscribe(ompi_communicator_t *comm);

@@ -32,7 +32,6 @@
 #define MCA_PML_LLAMATCH_CUSTOM_MATCH 1
 
 _Static_assert(LLAMATCH_ANY_TAG == OMPI_ANY_TAG, "the core's ANY_TAG must be MPI's");
-_Static_assert(LLAMATCH_ANY_SOURCE == OMPI_ANY_SOURCE, "the core's ANY_SOURCE must be MPI's");
 
 /** Part of ob1's state of a communicator; llamatch_peer_t is part of ob1's state of a peer. */
 typedef struct mca_pml_llamatch_queues {

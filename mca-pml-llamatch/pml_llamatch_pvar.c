@@ -208,11 +208,6 @@ static int notify(mca_base_pvar_t *pvar, mca_base_pvar_event_t event, void *comm
 
 /* --- of a communicator's engine ------------------------------------------------------------- */
 
-static double mean(const llamatch_stats_t *stats)
-{
-    return (0 == stats->searches) ? 0 : (double) stats->depth_sum / (double) stats->searches;
-}
-
 /* A function that reads one value of an engine. */
 #define READ_ENGINE(name, type, expression)                                         \
     static int read_##name(const mca_base_pvar_t *pvar, void *value, void *comm)    \
@@ -229,8 +224,8 @@ static double mean(const llamatch_stats_t *stats)
         return OMPI_SUCCESS;                                                        \
     }
 
-READ_ENGINE(posted_depth_mean, double, mean(&posted))
-READ_ENGINE(unexpected_depth_mean, double, mean(&unexpected))
+READ_ENGINE(posted_depth_mean, double, mca_pml_llamatch_mean_depth(&posted))
+READ_ENGINE(unexpected_depth_mean, double, mca_pml_llamatch_mean_depth(&unexpected))
 READ_ENGINE(engine, int, queues->engine.setup->kind)
 READ_ENGINE(hashes, unsigned long, llamatch_engine_num_indexed(&queues->engine))
 

@@ -56,8 +56,7 @@ static void append_queue(const char *name, const llamatch_stats_t *stats)
 {
     append("\n    %-10s %12" PRIu64 " %12" PRIu64 " %12" PRIu64 " %10.1f %10" PRIu64 " %8" PRIu64,
            name, stats->matches, stats->length_max, stats->searches,
-           (0 == stats->searches) ? 0.0 : (double) stats->depth_sum / (double) stats->searches,
-           stats->depth_max, stats->indexed);
+           mca_pml_llamatch_mean_depth(stats), stats->depth_max, stats->indexed);
 }
 
 static void append_queues(const llamatch_stats_t stats[2])

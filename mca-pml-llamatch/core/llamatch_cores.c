@@ -116,14 +116,12 @@ static hwloc_obj_t shared_cache(const rank_t *rank, hwloc_obj_t pu)
     return obj;
 }
 
-static llamatch_cores_inclusive_t inclusive_of(hwloc_obj_t cache)
+/* Does the topology tell that a cache does not hold all that the caches below it hold? */
+static bool is_not_inclusive(hwloc_obj_t cache)
 {
-    const char *text = (NULL == cache) ? NULL : hwloc_obj_get_info_by_name(cache, "Inclusive");
+    const char *text = hwloc_obj_get_info_by_name(cache, "Inclusive");
 
-    if (NULL == text) {
-        return LLAMATCH_CORES_INCLUSIVE_UNKNOWN;
-    }
-    return (0 == strcmp(text, "0")) ? LLAMATCH_CORES_NOT_INCLUSIVE : LLAMATCH_CORES_INCLUSIVE;
+    return NULL != text && 0 == strcmp(text, "0");
 }
 
 /* @return the PU itself when the topology tells of no cores */
@@ -182,8 +180,6 @@ static void describe(const llamatch_cores_input_t *input, const rank_t *rank, hw
 
     choice->start = true;
     choice->pu = (int) pu->os_index;
-    choice->inside = NULL != rank->mine && hwloc_bitmap_intersects(pu->cpuset, rank->mine);
-    choice->inclusive = inclusive_of(cache);
     if (NULL != cache) {
         choice->cache_level = cache->attr->cache.depth;
         choice->cache_bytes = (size_t) cache->attr->cache.size;
@@ -194,8 +190,7 @@ static void describe(const llamatch_cores_input_t *input, const rank_t *rank, hw
         }
     }
     /* A shared L1 or L2 gets what another of its processors loads, inclusive or not. */
-    if (3 <= choice->cache_level && LLAMATCH_CORES_NOT_INCLUSIVE == choice->inclusive
-        && input->has_cldemote) {
+    if (3 <= choice->cache_level && input->has_cldemote && is_not_inclusive(cache)) {
         choice->how = LLAMATCH_HEAT_LOAD_DEMOTE;
     }
 }

@@ -64,13 +64,6 @@ typedef enum {
     LLAMATCH_CORES_NO_MEMORY
 } llamatch_cores_reason_t;
 
-/** Does a cache hold all that the caches below it hold? */
-typedef enum {
-    LLAMATCH_CORES_INCLUSIVE_UNKNOWN = 0,
-    LLAMATCH_CORES_INCLUSIVE,
-    LLAMATCH_CORES_NOT_INCLUSIVE
-} llamatch_cores_inclusive_t;
-
 typedef struct llamatch_cores_input {
     hwloc_topology_t topology; /**< only read */
     /** Bindings of the ranks on this node; NULL: not known, or not bound. */
@@ -84,14 +77,12 @@ typedef struct llamatch_cores_input {
 } llamatch_cores_input_t;
 
 typedef struct llamatch_cores_choice {
-    bool start;                           /**< shall there be a heater? */
-    llamatch_cores_reason_t reason;       /**< why not; with FORCE also what is against it */
-    int pu;                               /**< number that the system gives it; -1: not bound */
-    unsigned cache_level;                 /**< of the cache shared with the rank; 0: none */
-    size_t cache_bytes;                   /**< of that cache; 0: none, or not known */
-    unsigned sharers;                     /**< ranks that run on its processors, this one too */
-    bool inside;                          /**< the PU belongs to the rank's own binding */
-    llamatch_cores_inclusive_t inclusive; /**< of the shared cache */
+    bool start;                     /**< shall there be a heater? */
+    llamatch_cores_reason_t reason; /**< why not; with FORCE also what is against it */
+    int pu;                         /**< number that the system gives it; -1: not bound */
+    unsigned cache_level;           /**< of the cache shared with the rank; 0: none */
+    size_t cache_bytes;             /**< of that cache; 0: none, or not known */
+    unsigned sharers;               /**< ranks that run on its processors, this one too */
     llamatch_heat_t how;
 } llamatch_cores_choice_t;
 

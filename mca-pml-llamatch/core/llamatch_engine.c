@@ -92,7 +92,6 @@ void llamatch_engine_init(llamatch_engine_t *engine, const llamatch_setup_t *set
 {
     memset(engine, 0, sizeof(*engine));
     engine->setup = setup;
-    llamatch_lane_init(&engine->wild);
     engine->wild.queue.passed = none_passed(engine);
 }
 
@@ -121,8 +120,6 @@ void llamatch_engine_fini(llamatch_engine_t *engine)
 void llamatch_peer_init(llamatch_peer_t *peer)
 {
     memset(peer, 0, sizeof(*peer));
-    llamatch_lane_init(&peer->posted);
-    llamatch_lane_init(&peer->unexpected);
 }
 
 /* A peer gets its first entry. */

@@ -260,5 +260,5 @@ void llamatch_lane_clear(llamatch_lane_t *lane, const llamatch_shape_t *shape)
     if (!is_own(lane)) {
         llamatch_queue_clear(&lane->queue, shape);
     }
-    llamatch_lane_init(lane);
+    memset(lane, 0, sizeof(*lane));
 }

@@ -84,6 +84,7 @@ static inline uint32_t llamatch_lane_bits(uint64_t word)
 #endif
 }
 
+/** All zero: there is no entry yet. */
 typedef struct llamatch_lane {
     uint64_t live;          /**< 0: there are no entries; see above */
     int32_t *tags;          /**< own, small, short and open: those of the array; else NULL */
@@ -103,16 +104,6 @@ typedef struct llamatch_found {
     llamatch_slot_t *slot; /**< NULL: none */
     llamatch_pos_t pos;    /**< long: where in the queue; else only the index counts */
 } llamatch_found_t;
-
-static inline void llamatch_lane_init(llamatch_lane_t *lane)
-{
-    lane->live = 0;
-    lane->tags = NULL;
-    lane->slots = NULL;
-    lane->end = 0;
-    lane->room = 0;
-    llamatch_queue_init(&lane->queue);
-}
 
 /** Own, small or short? */
 static inline bool llamatch_lane_is_short(const llamatch_lane_t *lane)

@@ -574,9 +574,6 @@ void llamatch_pool_put(llamatch_pool_class_t *c, void *node)
     llamatch_pool_t *pool = c->pool;
     bool locked, is_over;
 
-    if (NULL == node) {
-        return;
-    }
     ASAN_POISON_MEMORY_REGION(node, c->node_bytes);
     locked = lock(pool);
     add(&pool->used_bytes, -c->node_bytes);

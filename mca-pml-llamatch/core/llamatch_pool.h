@@ -141,7 +141,7 @@ static inline bool llamatch_pool_has_at_hand(const llamatch_pool_class_t *c)
     return 0 < atomic_load_explicit(&c->num_at_hand, memory_order_relaxed);
 }
 
-/** Give a node of this class back. NULL is no error. */
+/** Give a node of this class back. */
 void llamatch_pool_put(llamatch_pool_class_t *c, void *node);
 
 /** Bytes of all blocks. */

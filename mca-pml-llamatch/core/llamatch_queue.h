@@ -54,9 +54,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Wildcards. The glue asserts that MPI's own values are the same. */
+/** The wildcard. The glue asserts that MPI's own value is the same. */
 #define LLAMATCH_ANY_TAG (-1)
-#define LLAMATCH_ANY_SOURCE (-1)
 
 /** Entries per node: limits of what an engine accepts, and the usual choice. */
 #define LLAMATCH_ENTRIES_MIN 2

@@ -12,7 +12,7 @@
 #ifndef LLAMATCH_MODEL_H
 #define LLAMATCH_MODEL_H
 
-#include "llamatch_engine.h"
+#include "llamatch_test_engine.h"
 
 #include <string.h>
 
@@ -20,7 +20,7 @@
 #define MODEL_SOURCES 64 /* of a communicator */
 
 typedef struct {
-    int32_t source; /* of a receive: or LLAMATCH_ANY_SOURCE */
+    int32_t source; /* of a receive: or ANY */
     int32_t tag;    /* of a receive: or LLAMATCH_ANY_TAG */
     int item;
 } model_entry_t;
@@ -84,7 +84,7 @@ static inline size_t model_match(const model_list_t *list, int32_t source, int32
     for (size_t i = 0; i < list->count; ++i) {
         const model_entry_t *receive = &list->entries[i];
 
-        if (source == receive->source || LLAMATCH_ANY_SOURCE == receive->source) {
+        if (source == receive->source || ANY == receive->source) {
             ++*depth;
             if (model_tags_match(receive->tag, tag)) {
                 return i;
@@ -110,21 +110,21 @@ static inline size_t model_search(const model_t *model, int32_t source, int32_t 
     for (size_t i = 0; i < list->count; ++i) {
         const model_entry_t *message = &list->entries[i];
 
-        if (LLAMATCH_ANY_SOURCE != source && source != message->source) {
+        if (ANY != source && source != message->source) {
             continue;
         }
         if (first[message->source] == list->count) {
             ++depths[message->source];
             if (model_tags_match(tag, message->tag)) {
                 first[message->source] = i;
-                if (LLAMATCH_ANY_SOURCE != source || model->order[0] == message->source) {
+                if (ANY != source || model->order[0] == message->source) {
                     *depth = depths[message->source];
                     return i;
                 }
             }
         }
     }
-    if (LLAMATCH_ANY_SOURCE != source) {
+    if (ANY != source) {
         *depth = depths[source];
         return list->count;
     }

@@ -21,7 +21,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ANY LLAMATCH_ANY_SOURCE
+/* Source of a receive for any. */
+#define ANY (-1)
 
 /* Receives and messages. The engine tells where each receive is. */
 typedef struct {

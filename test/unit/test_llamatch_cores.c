@@ -116,19 +116,16 @@ static void test_deepest_shared_cache(void **state)
     begin(&f, SMT);
     choose(&f, "2", ""); /* bound to a hardware thread: the other one of the core */
     expect(&f, 3, 1);
-    assert_false(f.choice.inside);
     assert_true(0 < f.choice.cache_bytes);
     choose(&f, "2-3", ""); /* bound to the core: one of its two */
     assert_int_equal(1, f.choice.cache_level);
     assert_true(2 == f.choice.pu || 3 == f.choice.pu);
-    assert_true(f.choice.inside);
     choose(&f, "2", "3"); /* a peer has the other one: a core that nobody uses */
     expect(&f, 0, 3);
     choose(&f, "0-3", ""); /* two cores: outside of them */
     expect(&f, 4, 3);
     choose(&f, "0-3", "4-7"); /* all others are taken: one of its own */
     expect(&f, 0, 3);
-    assert_true(f.choice.inside);
     end(&f);
     begin(&f, MODULES);
     choose(&f, "5", ""); /* the core beside it shares an L2 */
@@ -137,7 +134,6 @@ static void test_deepest_shared_cache(void **state)
     expect(&f, 6, 3);
     choose(&f, "4-5", ""); /* one of its own is nearer than one outside */
     expect(&f, 4, 2);
-    assert_true(f.choice.inside);
     choose(&f, "4-6", "");
     expect(&f, 7, 3);
     end(&f);
@@ -367,7 +363,6 @@ static void test_named(void **state)
     f.input.pu = 0;
     choose(&f, "0", ""); /* even its own */
     expect(&f, 0, 1);
-    assert_true(f.choice.inside);
     f.input.pu = 7;
     choose(&f, "0", ""); /* even far away */
     expect(&f, 7, 0);
@@ -395,7 +390,6 @@ static void test_force(void **state)
     choose(&f, "0", "1"); /* at its own cost, not at the peer's */
     assert_true(f.choice.start);
     assert_int_equal(0, f.choice.pu);
-    assert_true(f.choice.inside);
     assert_int_equal(LLAMATCH_CORES_NONE_FREE, f.choice.reason);
     end(&f);
 }
@@ -408,11 +402,9 @@ static void test_how(void **state)
     begin(&f, SMT); /* nothing is known about the caches */
     f.input.has_cldemote = true;
     choose(&f, "0", "1");
-    assert_int_equal(LLAMATCH_CORES_INCLUSIVE_UNKNOWN, f.choice.inclusive);
     assert_int_equal(LLAMATCH_HEAT_LOAD, f.choice.how);
     set_inclusive(&f, HWLOC_OBJ_L3CACHE, "1");
     choose(&f, "0", "1");
-    assert_int_equal(LLAMATCH_CORES_INCLUSIVE, f.choice.inclusive);
     assert_int_equal(LLAMATCH_HEAT_LOAD, f.choice.how);
     end(&f);
     begin(&f, SMT);
@@ -420,7 +412,6 @@ static void test_how(void **state)
     set_inclusive(&f, HWLOC_OBJ_L1CACHE, "0");
     f.input.has_cldemote = true;
     choose(&f, "0", "1");
-    assert_int_equal(LLAMATCH_CORES_NOT_INCLUSIVE, f.choice.inclusive);
     assert_int_equal(LLAMATCH_HEAT_LOAD_DEMOTE, f.choice.how);
     choose(&f, "0", ""); /* through the core's own caches no demotion is needed */
     expect(&f, 1, 1);
