@@ -39,11 +39,6 @@ const llamatch_config_t llamatch_config_default = {
     NULL, LLAMATCH_ENTRIES_DEFAULT, LLAMATCH_AUTO, NULL, NULL, LLAMATCH_INDEX_ABOVE, NULL,
 };
 
-static uint32_t smaller(uint32_t a, uint32_t b)
-{
-    return (a < b) ? a : b;
-}
-
 /* What a queue that was not searched yet has passed: kind HASH wants an index at once. */
 static uint32_t none_passed(const llamatch_engine_t *engine)
 {
@@ -72,9 +67,11 @@ int llamatch_setup_init(llamatch_setup_t *setup, const llamatch_config_t *config
         return status;
     }
     if (LLAMATCH_AUTO == config->kind) {
-        posted->short_entries = smaller(LLAMATCH_SHORT_MAX, smaller(entries, config->index_above));
-        posted->own_entries =
-            (NULL != config->hot) ? 0 : smaller(LLAMATCH_OWN_ENTRIES, posted->short_entries);
+        posted->short_entries =
+            llamatch_smaller(LLAMATCH_SHORT_MAX, llamatch_smaller(entries, config->index_above));
+        posted->own_entries = (NULL != config->hot)
+                                  ? 0
+                                  : llamatch_smaller(LLAMATCH_OWN_ENTRIES, posted->short_entries);
     }
     setup->unexpected_shape = *posted;
     setup->unexpected_shape.moved = NULL;
@@ -338,7 +335,7 @@ static inline void count_passed(llamatch_engine_t *engine, llamatch_lane_t *lane
     if (depth > engine->setup->index_above) { /* never of a short lane */
         add_passed(engine, lane, shape, counts, depth);
     } else if (0 != depth && !llamatch_lane_is_short(lane) && UINT32_MAX != lane->queue.passed) {
-        lane->queue.passed -= smaller(lane->queue.passed, PASSED_PER_SHALLOW);
+        lane->queue.passed -= llamatch_smaller(lane->queue.passed, PASSED_PER_SHALLOW);
     }
 }
 

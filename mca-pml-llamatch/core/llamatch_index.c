@@ -75,9 +75,8 @@ static inline llamatch_pos_t find_reference(const llamatch_shape_t *shape,
 
 static size_t bytes_of(uint32_t num_buckets)
 {
-    size_t bytes = sizeof(llamatch_index_t) + num_buckets * sizeof(llamatch_queue_t);
-
-    return (bytes + LLAMATCH_LINE - 1) / LLAMATCH_LINE * LLAMATCH_LINE;
+    return llamatch_round_up(sizeof(llamatch_index_t) + num_buckets * sizeof(llamatch_queue_t),
+                             LLAMATCH_LINE);
 }
 
 static int add_reference(const llamatch_indexing_t *indexing, llamatch_index_t *index,

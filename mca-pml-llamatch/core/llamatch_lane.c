@@ -11,17 +11,6 @@
 
 #include <string.h>
 
-/* The lowest bits set, as many as told. */
-static uint64_t low_bits(uint32_t bits)
-{
-    return (64 <= bits) ? UINT64_MAX : ((uint64_t) 1 << bits) - 1;
-}
-
-static uint32_t smaller(uint32_t a, uint32_t b)
-{
-    return (a < b) ? a : b;
-}
-
 static bool is_own(const llamatch_lane_t *lane)
 {
     return lane->tags == lane->own_tags;
@@ -54,7 +43,7 @@ static void pack(llamatch_lane_t *lane)
         lane->tags[count] = lane->tags[index];
         lane->slots[count] = lane->slots[index];
     }
-    lane->live = low_bits(count);
+    lane->live = llamatch_low_bits(count);
     lane->end = (uint16_t) count;
 }
 
@@ -86,7 +75,7 @@ static bool enlarge(llamatch_lane_t *lane, const llamatch_shape_t *shape)
     }
     lane->tags = tags;
     lane->slots = slots;
-    lane->room = (uint16_t) smaller(LLAMATCH_SMALL_ENTRIES, shape->short_entries);
+    lane->room = (uint16_t) llamatch_smaller(LLAMATCH_SMALL_ENTRIES, shape->short_entries);
     if (is_node) {
         llamatch_queue_link(&lane->queue, shape, array);
         lane->room = (uint16_t) shape->short_entries;
@@ -203,7 +192,7 @@ void llamatch_lane_make_short(llamatch_lane_t *lane, const llamatch_shape_t *sha
     if (0 != shape->short_entries && queue->count <= shape->short_entries && NULL == queue->index
         && NULL != queue->head && queue->head == queue->tail) {
         lane->end = (uint16_t) llamatch_queue_pack(queue, shape);
-        lane->live = low_bits(lane->end);
+        lane->live = llamatch_low_bits(lane->end);
         lane->tags = llamatch_node_tags(shape, queue->head);
         lane->slots = llamatch_node_slots(shape, queue->head);
         lane->room = (uint16_t) shape->short_entries;

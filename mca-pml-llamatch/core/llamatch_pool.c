@@ -67,11 +67,6 @@ struct llamatch_pool {
     llamatch_pool_class_t classes[LLAMATCH_POOL_CLASSES];
 };
 
-static size_t round_up(size_t value, size_t step)
-{
-    return (value + step - 1) / step * step;
-}
-
 static size_t load(const atomic_size_t *counter)
 {
     return atomic_load_explicit((atomic_size_t *) counter, memory_order_relaxed);
@@ -139,7 +134,7 @@ static void *pages_alloc(void *context, size_t alignment, size_t bytes)
     if (NULL == raw) { /* elsewhere */
         raw = map(0, bytes + alignment);
         if (NULL != raw) {
-            size_t head = round_up((uintptr_t) raw, alignment) - (uintptr_t) raw;
+            size_t head = llamatch_round_up((uintptr_t) raw, alignment) - (uintptr_t) raw;
 
             (void) munmap(raw + head + bytes, alignment - head);
             if (0 < head) {
@@ -200,9 +195,7 @@ static uint32_t num_words(const llamatch_pool_class_t *c)
 /* The bits of word w that are nodes. */
 static uint64_t valid_bits(const llamatch_pool_class_t *c, uint32_t w)
 {
-    uint32_t bits = c->capacity - w * WORD_BITS;
-
-    return (bits < WORD_BITS) ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
+    return llamatch_low_bits(c->capacity - w * WORD_BITS);
 }
 
 static llamatch_pool_class_t *class_of(const llamatch_pool_block_t *block)
@@ -423,7 +416,7 @@ static void class_init(llamatch_pool_class_t *c, llamatch_pool_t *pool, size_t n
     c->block_bytes = LLAMATCH_POOL_BLOCK;
     if (c->capacity <= 1) {
         c->capacity = 1;
-        c->block_bytes = round_up(HEADER_BYTES + node_bytes, LLAMATCH_POOL_BLOCK);
+        c->block_bytes = llamatch_round_up(HEADER_BYTES + node_bytes, LLAMATCH_POOL_BLOCK);
     }
     c->reciprocal = (uint32_t) (((size_t) 1 << 16) * LLAMATCH_LINE / node_bytes + 1);
     c->per_bin = (LLAMATCH_POOL_BINS << 20) / c->capacity + 1;
@@ -438,7 +431,7 @@ llamatch_pool_class_t *llamatch_pool_class(llamatch_pool_t *pool, size_t node_by
     if (0 == node_bytes || node_bytes > SIZE_MAX / 2 || key_bytes > node_bytes) {
         return NULL;
     }
-    node_bytes = round_up(node_bytes, LLAMATCH_LINE);
+    node_bytes = llamatch_round_up(node_bytes, LLAMATCH_LINE);
     locked = lock(pool);
     for (uint32_t i = 0; i < pool->num_classes && NULL == found; ++i) {
         llamatch_pool_class_t *c = &pool->classes[i];
@@ -638,7 +631,7 @@ static size_t block_heat(const llamatch_pool_block_t *block, size_t max_bytes, l
     /* acquire: the class may be younger than the block */
     const llamatch_pool_class_t *c = atomic_load_explicit(
         (_Atomic(llamatch_pool_class_t *) *) &block->class, memory_order_acquire);
-    size_t key = round_up(c->key_bytes, LLAMATCH_LINE), done = 0;
+    size_t key = llamatch_round_up(c->key_bytes, LLAMATCH_LINE), done = 0;
 
     if (0 == key) {
         return 0;

@@ -18,11 +18,6 @@ static uint32_t words_of(const llamatch_shape_t *shape)
     return ((shape->slots_offset - shape->tags_offset) / (uint32_t) sizeof(int32_t) + 63) / 64;
 }
 
-static uint32_t round_up(uint32_t value, uint32_t step)
-{
-    return (value + step - 1) / step * step;
-}
-
 int llamatch_shape_init(llamatch_shape_t *shape, llamatch_pool_t *pool, uint32_t entries,
                         llamatch_find_fn_t find, llamatch_moved_fn_t moved)
 {
@@ -33,10 +28,10 @@ int llamatch_shape_init(llamatch_shape_t *shape, llamatch_pool_t *pool, uint32_t
     }
     shape->tags_offset = (uint32_t) (sizeof(llamatch_node_t) + words * sizeof(uint64_t));
     if (LLAMATCH_LINE < shape->tags_offset + entries * sizeof(int32_t)) {
-        shape->tags_offset = round_up(shape->tags_offset, LLAMATCH_LINE);
+        shape->tags_offset = (uint32_t) llamatch_round_up(shape->tags_offset, LLAMATCH_LINE);
     }
     tags_end = shape->tags_offset + entries * (uint32_t) sizeof(int32_t);
-    shape->slots_offset = round_up(tags_end, LLAMATCH_LINE);
+    shape->slots_offset = (uint32_t) llamatch_round_up(tags_end, LLAMATCH_LINE);
     shape->entries = entries;
     shape->own_entries = 0;
     shape->short_entries = 0;
@@ -174,7 +169,7 @@ static void merge_next(llamatch_queue_t *queue, const llamatch_shape_t *shape,
     for (uint32_t word = 0; word < words_of(shape); ++word) {
         uint32_t here = (live <= word * 64) ? 0 : live - word * 64;
 
-        node->bits[word] = (here >= 64) ? UINT64_MAX : ((uint64_t) 1 << here) - 1;
+        node->bits[word] = llamatch_low_bits(here);
     }
     unlink_node(queue, shape, next);
 }

@@ -70,12 +70,6 @@ static bool is_own(const llamatch_lane_t *lane)
     return lane->tags == lane->own_tags;
 }
 
-/* The lowest bits set, as many as told. */
-static uint64_t low_bits(uint32_t bits)
-{
-    return (64 <= bits) ? UINT64_MAX : ((uint64_t) 1 << bits) - 1;
-}
-
 /* I1 for lanes that are small or short, and I2 */
 static int verify_short(const llamatch_lane_t *lane, const llamatch_shape_t *shape)
 {
@@ -83,7 +77,7 @@ static int verify_short(const llamatch_lane_t *lane, const llamatch_shape_t *sha
     uint64_t newest = 0;
 
     if (lane->room > shape->short_entries || lane->end > lane->room
-        || 0 != (lane->live & ~low_bits(lane->end)) || (0 == lane->live && 0 != lane->end)
+        || 0 != (lane->live & ~llamatch_low_bits(lane->end)) || (0 == lane->live && 0 != lane->end)
         || (NULL == node && LLAMATCH_SMALL_ENTRIES < lane->room)
         || (!is_own(lane)
             && (0 != lane->queue.count || NULL != lane->queue.index || node != lane->queue.tail))) {
