@@ -539,6 +539,7 @@ IN_PLACE bool take_behind(llamatch_lane_t *lane, llamatch_counts_t *counts, uint
     }
     *item = lane->slots[index].item;
     lane->live &= ~((uint64_t) 1 << index); /* the first one is still there */
+    llamatch_lane_trim(lane, index);
     --*length;
     return true;
 }
@@ -575,6 +576,7 @@ APART static void *match_both(llamatch_engine_t *engine, llamatch_peer_t *peer, 
     item = lane->slots[index].item;
     --engine->num_posted;
     llamatch_lane_take(lane, &engine->setup->posted_shape, index);
+    llamatch_lane_trim(lane, index);
     return item;
 }
 
@@ -629,6 +631,7 @@ int llamatch_engine_cancel_slow(llamatch_engine_t *engine, llamatch_lane_t *lane
     }
     if (LLAMATCH_SHORT_MAX != index) {
         llamatch_lane_take(lane, &engine->setup->posted_shape, index);
+        llamatch_lane_trim(lane, index);
     } else if (llamatch_lane_is_short(lane) || !cancel_long(engine, lane, place, item)) {
         return LLAMATCH_NOT_FOUND;
     }

@@ -53,6 +53,9 @@
 #include "llamatch_queue.h"
 
 #include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 /** Entries of a short lane at most: the bits of a word. */
 #define LLAMATCH_SHORT_MAX 64
@@ -186,22 +189,34 @@ static inline llamatch_lane_t *llamatch_place_lane(uint64_t place)
     return (llamatch_lane_t *) (uintptr_t) (place - 1);
 }
 
-/** Which of four tags are one of two? 16 bits each, all set or none, the first one the lowest. */
-static inline uint64_t llamatch_lane_four(const int32_t *tags, int32_t tag, int32_t other)
+/** Which of four tags are one of two? One bit each, the first one the lowest. */
+static inline uint32_t llamatch_lane_four(const int32_t *tags, int32_t tag, int32_t other)
 {
-    uint64_t equal = 0;
-#if defined(__GNUC__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    uint32_t equal = 0;
+#if defined(__SSE2__)
+    __m128i four = _mm_loadu_si128((const __m128i *) tags);
+    __m128i either = _mm_or_si128(_mm_cmpeq_epi32(four, _mm_set1_epi32(tag)),
+                                  _mm_cmpeq_epi32(four, _mm_set1_epi32(other)));
+
+    equal = (uint32_t) _mm_movemask_ps(_mm_castsi128_ps(either));
+#elif defined(__GNUC__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     typedef int32_t four_t __attribute__((vector_size(16)));
     typedef int16_t half_t __attribute__((vector_size(8)));
+    uint64_t halves;
     four_t four;
     half_t half;
 
     memcpy(&four, tags, sizeof(four));
     half = __builtin_convertvector((four == tag) | (four == other), half_t);
-    memcpy(&equal, &half, sizeof(equal));
+    memcpy(&halves, &half, sizeof(halves));
+    if (LLAMATCH_UNLIKELY(0 != halves)) {
+        halves &= UINT64_C(0x0008000400020001); /* one bit each, and these side by side */
+        halves |= halves >> 32;
+        equal = (uint32_t) (halves | halves >> 16) & 15;
+    }
 #else
     for (int i = 0; i < 4; ++i) {
-        equal |= ((tags[i] == tag) | (tags[i] == other)) ? UINT64_C(0xffff) << 16 * i : 0;
+        equal |= (uint32_t) ((tags[i] == tag) | (tags[i] == other)) << i;
     }
 #endif
     return equal;
@@ -213,15 +228,10 @@ static inline uint32_t llamatch_lane_find_tag(const llamatch_lane_t *lane, int32
 {
     while (0 != live) { /* what is gone is passed by, four at a time */
         uint32_t i = (uint32_t) __builtin_ctzll(live) / 4 * 4;
-        uint64_t equal = llamatch_lane_four(lane->tags + i, tag, other);
+        uint64_t equal = llamatch_lane_four(lane->tags + i, tag, other) & live >> i;
 
-        if (LLAMATCH_UNLIKELY(0 != equal)) {
-            equal &= UINT64_C(0x0008000400020001); /* one bit each, and these side by side */
-            equal |= equal >> 32;
-            equal = (equal | equal >> 16) & live >> i & 15; /* what is equal may be gone */
-            if (LLAMATCH_LIKELY(0 != equal)) {
-                return i + (uint32_t) __builtin_ctzll(equal);
-            }
+        if (LLAMATCH_UNLIKELY(0 != equal)) { /* what is equal may be gone */
+            return i + (uint32_t) __builtin_ctzll(equal);
         }
         live &= ~(UINT64_C(15) << i);
     }
@@ -267,7 +277,15 @@ static inline uint32_t llamatch_lane_depth(const llamatch_lane_t *lane, uint32_t
     uint64_t looked_at =
         (LLAMATCH_SHORT_MAX <= index + 1) ? UINT64_MAX : ((uint64_t) 2 << index) - 1;
 
-    return llamatch_lane_bits(lane->live & looked_at);
+    looked_at &= lane->live; /* at least the first one */
+#if defined(__x86_64__) && !defined(__POPCNT__)
+    /* side by side, as they mostly are: no need to count */
+    looked_at >>= __builtin_ctzll(looked_at);
+    if (LLAMATCH_LIKELY(0 == (looked_at & (looked_at + 1)))) {
+        return 64 - (uint32_t) __builtin_clzll(looked_at);
+    }
+#endif
+    return llamatch_lane_bits(looked_at);
 }
 
 /** No entry is within reach any more: the next ones of an open lane are, or the array goes back,
@@ -284,6 +302,16 @@ static inline void llamatch_lane_take(llamatch_lane_t *lane, const llamatch_shap
         if (LLAMATCH_UNLIKELY(lane->tags != lane->own_tags)) {
             llamatch_lane_advance(lane, shape);
         }
+    }
+}
+
+/** After an entry behind the first one was taken: if it was the last of the array, the next one
+ * comes to its place. Else one that waits for long would make the others move every few messages.
+ */
+static inline void llamatch_lane_trim(llamatch_lane_t *lane, uint32_t index)
+{
+    if (index + 1 == lane->end) { /* 0 in long ones, and in empty ones */
+        lane->end = (uint16_t) index;
     }
 }
 
