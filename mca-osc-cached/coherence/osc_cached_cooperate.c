@@ -52,7 +52,7 @@ typedef struct reading {
     struct reading *next;
     ompi_osc_cached_cooperation_t *cooperation;
     uint64_t block;
-    uint64_t holds; /* of the directory, when it began */
+    uint64_t mark; /* of the directory, when it began */
     asked_t *asked;
     char *data;
     uint32_t bytes;
@@ -401,13 +401,14 @@ void ompi_osc_cached_cooperate_hear(ompi_osc_cached_cooperation_t *c,
 
 /* --- For others */
 
-/* A read of this block that began when nobody had written what is there now, or NULL. */
+/* A read of this block since whose begin nobody has written it, or NULL. */
 static reading_t *reading_of(const ompi_osc_cached_cooperation_t *c, uint64_t block)
 {
     reading_t *reading = c->readings;
 
     while (NULL != reading
-           && (block != reading->block || c->config.directory->counts.holds != reading->holds)) {
+           && (block != reading->block
+               || osc_cached_directory_mark(c->config.directory) != reading->mark)) {
         reading = reading->next;
     }
     return reading;
@@ -510,11 +511,12 @@ static void send_own(ompi_osc_cached_cooperation_t *c, const osc_cached_message_
     if (NULL == asked || NULL == reading || NULL == data || 0 == bytes) {
         goto direct;
     }
-    *reading = (reading_t){.cooperation = c,
-                           .block = message->first,
-                           .holds = c->config.directory->counts.holds,
-                           .data = data,
-                           .bytes = bytes};
+    *reading = (reading_t){
+        .cooperation = c,
+        .block = message->first,
+        .mark = osc_cached_directory_mark_of(c->config.directory, message->first, message->peer),
+        .data = data,
+        .bytes = bytes};
     switch (ompi_osc_cached_helper_read(c->config.helper, at, bytes, data, have_read, reading)) {
     case OSC_CACHED_STORE_DONE:
         c->config.send(c->config.context, message, data, bytes);

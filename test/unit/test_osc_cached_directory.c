@@ -127,6 +127,40 @@ static void test_forwards(void **state)
     end();
 }
 
+/* A block is read once for all that ask for it, unless somebody may have written it since. */
+static void test_shared_reads(void **state)
+{
+    uint64_t mark;
+    (void) state;
+
+    begin((osc_cached_directory_config_t){.recall = 0});
+    RECEIVE(FILL, 1, 7, 1, 10);
+    SENT(DATA, 1, 7, 1, 10);
+    mark = osc_cached_directory_mark_of(&directory, 7, 1);
+    RECEIVE(FILL, 2, 7, 1, 20);
+    SENT(DATA, 2, 7, 1, 20);
+    assert_int_equal(mark, osc_cached_directory_mark(&directory));
+    RECEIVE(HOLD, 3, 7, 1, 30);
+    SENT(INV, 1, 7, 1, 0);
+    SENT(INV, 2, 7, 1, 0);
+    assert_int_not_equal(mark, osc_cached_directory_mark(&directory));
+    /* for a reader that has heard of it: this one asked before, and is served while it is held */
+    assert_int_equal(osc_cached_directory_mark_of(&directory, 7, 1), 0);
+    RECEIVE(ACK, 1, 7, 1, 0);
+    RECEIVE(ACK, 2, 7, 1, 0);
+    SENT(HELD, 3, 7, 1, 30);
+    assert_int_equal(osc_cached_directory_mark_of(&directory, 7, 1), 0);
+    RECEIVE(FREE, 3, 7, 1, 30);
+    assert_int_equal(osc_cached_directory_mark_of(&directory, 7, 1), 0); /* the owner may write */
+    RECEIVE(FILL, 2, 7, 1, 21);
+    SENT(DATA, 2, 7, 1, 21);
+    mark = osc_cached_directory_mark_of(&directory, 7, 2);
+    assert_int_not_equal(mark, 0);
+    osc_cached_directory_dead(&directory, 2, &post); /* the owner may write */
+    assert_int_not_equal(mark, osc_cached_directory_mark(&directory));
+    end();
+}
+
 static void test_many_sharers(void **state)
 {
     (void) state;
@@ -386,6 +420,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sharers_and_writer),
         cmocka_unit_test(test_forwards),
+        cmocka_unit_test(test_shared_reads),
         cmocka_unit_test(test_many_sharers),
         cmocka_unit_test(test_whole),
         cmocka_unit_test(test_owner),

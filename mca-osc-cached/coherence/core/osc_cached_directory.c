@@ -768,11 +768,24 @@ void osc_cached_directory_receive(osc_cached_directory_t *directory,
     }
 }
 
+uint64_t osc_cached_directory_mark_of(const osc_cached_directory_t *directory, uint64_t block,
+                                      uint32_t reader)
+{
+    osc_cached_line_t *line = find(directory, block);
+    const osc_cached_slot_t *slot =
+        (NULL == line) ? NULL : slot_of(line, sharer_of(directory, reader));
+
+    return (NULL == slot || 0 == slot->name || is_held(directory, line))
+               ? 0
+               : osc_cached_directory_mark(directory);
+}
+
 void osc_cached_directory_dead(osc_cached_directory_t *directory, uint32_t rank,
                                const osc_cached_post_t *post)
 {
     osc_cached_member_t *member = &directory->member[rank];
 
+    ++directory->deaths;
     member->dead = true;
     member->wanting = false;
     while (0 != member->holds) {

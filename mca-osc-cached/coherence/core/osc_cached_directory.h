@@ -141,6 +141,7 @@ typedef struct osc_cached_directory {
     uint32_t whole_acks; /**< ranks that have an INV of all blocks */
     uint32_t directs;    /**< since the last RECALL */
     uint32_t names;      /**< of the owner's holds, so far */
+    uint32_t deaths;     /**< of ranks */
     bool closed;
     osc_cached_directory_counts_t counts;
 } osc_cached_directory_t;
@@ -196,6 +197,19 @@ static inline bool osc_cached_directory_is_shared(const osc_cached_directory_t *
 {
     return 0 != directory->shares || 0 != directory->acks || 0 != directory->whole_acks;
 }
+
+/** What is read of a block now may be given to whom asks for it later, too, as long as this is what
+ * osc_cached_directory_mark says: nobody has written anything since. */
+static inline uint64_t osc_cached_directory_mark(const osc_cached_directory_t *directory)
+{
+    return 1 + directory->counts.holds + directory->deaths;
+}
+
+/** The same where it is read for a reader that asked before (R9). Nobody writes without a hold only
+ * while that has a share; without one the block may be written already, or at any time.
+ * @return 0: this read is for this reader alone */
+uint64_t osc_cached_directory_mark_of(const osc_cached_directory_t *directory, uint64_t block,
+                                      uint32_t reader);
 
 /** Share nothing any more. All copies are gone when osc_cached_directory_is_shared says so. */
 void osc_cached_directory_close(osc_cached_directory_t *directory, const osc_cached_post_t *post);
