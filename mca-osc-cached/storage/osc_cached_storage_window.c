@@ -5,10 +5,13 @@
  * Windows on files: created by agreement, written to their files, freed.
  *
  * Persistent is what MPI_Win_sync or MPI_Win_free of the process whose file it is has written.  The
- * page cache holds everything else: it outlives the process, but not the node.  MPI_Win_sync
- * forgets which pages were changed while others may be writing to them, and may miss such a write
- * (../osc_cached_track.c); so MPI_Win_free, when all writes are complete, then covers the
- * whole file.
+ * page cache holds everything else: it outlives the process, but not the node.
+ *
+ * Pages may need to be written although nobody has seen that they were changed: by those who had
+ * the file before and did not wait for the device, by processes that are already putting when this
+ * one begins to watch its pages, and by those that put while it forgets which ones were changed
+ * (../osc_cached_track.c).  So the first MPI_Win_sync covers the whole file, and so does
+ * MPI_Win_free, when all writes are complete.  For the kernel, a page that is clean costs nothing.
  */
 
 #include "ompi_config.h"
@@ -53,8 +56,7 @@ typedef struct storage {
     ompi_osc_cached_file_t file;
     ompi_osc_cached_track_t track;
     opal_mutex_t lock; /* of those who write to the file */
-    bool forgot;       /* pages that were changed: a write may have been missed, or has failed */
-    bool failed;       /* the last MPI_Win_sync: what it was to write is not known any more */
+    bool whole; /* what the next MPI_Win_sync writes: it is the first, or the last has failed */
     ompi_osc_base_module_sync_fn_t inner_sync;
     ompi_osc_base_module_free_fn_t inner_free;
 } storage_t;
@@ -343,6 +345,7 @@ int ompi_osc_cached_storage_open(ompi_win_t *win, void **base, size_t size,
         return OMPI_ERROR;
     }
     storage->win = win;
+    storage->whole = true;
     OBJ_CONSTRUCT(&storage->lock, opal_mutex_t);
     add(storage);
     *base = storage->file.base;
@@ -381,14 +384,16 @@ bool ompi_osc_cached_storage_find(const ompi_win_t *win, ompi_osc_cached_mapped_
 
 /* Writing */
 
-/* The counters of the window, if it has any. */
+/* The counters of the window, if it has any: bytes of pages that were changed. */
 static void count(const ompi_win_t *win, uint64_t bytes, uint64_t since)
 {
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_search(win);
 
     if (NULL != window) {
-        ompi_osc_cached_count(window, OSC_CACHED_STAT_file_syncs);
-        ompi_osc_cached_add(window, OSC_CACHED_STAT_file_synced, bytes);
+        if (0 < bytes) {
+            ompi_osc_cached_count(window, OSC_CACHED_STAT_file_syncs);
+            ompi_osc_cached_add(window, OSC_CACHED_STAT_file_synced, bytes);
+        }
         if (0 < since) {
             ompi_osc_cached_count(window, OSC_CACHED_STAT_file_waits);
             ompi_osc_cached_add(window, OSC_CACHED_STAT_file_wait_ns,
@@ -463,7 +468,7 @@ int ompi_osc_cached_storage_sync(const ompi_win_t *win)
     storage_t *storage = find(win);
     bool waits = OSC_CACHED_SYNC_SYNC == ompi_osc_cached_params.storage_sync;
     osc_cached_dirty_t dirty;
-    uint64_t since;
+    uint64_t since, changed;
     int ret = OMPI_SUCCESS;
 
     if (NULL == storage || 0 == storage->file.plan.file_size
@@ -473,14 +478,14 @@ int ompi_osc_cached_storage_sync(const ompi_win_t *win)
     opal_mutex_lock(&storage->lock);
     since = ompi_osc_cached_now();
     changed_pages(storage, true, &dirty);
-    if (storage->failed) {
+    changed = dirty.bytes;
+    if (storage->whole) {
         all_pages(storage, &dirty);
     }
     if (0 < dirty.count) {
-        storage->forgot = true;
         ret = write_back(storage, &dirty, waits);
-        storage->failed = OMPI_SUCCESS != ret;
-        count(win, dirty.bytes, waits ? since : 0);
+        storage->whole = OMPI_SUCCESS != ret;
+        count(win, changed, waits ? since : 0);
     }
     opal_mutex_unlock(&storage->lock);
     return ret;
@@ -528,11 +533,7 @@ static int free_window(ompi_win_t *win)
     ompi_osc_cached_file_leave(&storage->file);
     ret = storage->inner_free(win); /* after which nobody writes to the memory any more */
     if (!storage->file.wish.discards && 0 < storage->file.plan.file_size) {
-        if (storage->forgot) {
-            all_pages(storage, &dirty);
-        } else {
-            changed_pages(storage, false, &dirty);
-        }
+        all_pages(storage, &dirty);
         written = write_back(storage, &dirty, true);
     }
     destroy(storage);
