@@ -222,6 +222,43 @@ static void unmap(ompi_osc_cached_file_t *file)
     }
 }
 
+/* A store would do, but end the process by a signal where the file system is not writable any
+ * more. */
+static bool redirty(char *from, size_t length)
+{
+#ifdef MADV_POPULATE_WRITE
+    return 0 == madvise(from, length, MADV_POPULATE_WRITE);
+#else
+    (void) from;
+    (void) length;
+    return false;
+#endif
+}
+
+bool ompi_osc_cached_file_redirty(const ompi_osc_cached_file_t *file)
+{
+    unsigned char present[1024];
+    size_t page = (size_t) ompi_osc_cached_file_page();
+    size_t pages = ((size_t) file->plan.file_size + page - 1) / page;
+    char *base = ompi_osc_cached_file_bytes(file);
+
+    for (size_t i = 0; i < pages; i += sizeof(present)) {
+        size_t count = (pages - i < sizeof(present)) ? pages - i : sizeof(present);
+
+        if (0 != mincore(base + i * page, count * page, present)) {
+            return false;
+        }
+        for (size_t j = 0, run = 0; j < count; j += run + 1) {
+            for (run = 0; j + run < count && 0 != present[j + run] % 2; ++run) {
+            }
+            if (0 < run && !redirty(base + (i + j) * page, run * page)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 void ompi_osc_cached_file_leave(ompi_osc_cached_file_t *file)
 {
     struct flock all = {.l_type = F_UNLCK, .l_whence = SEEK_SET};

@@ -35,6 +35,16 @@ typedef enum {
     OSC_CACHED_FILE_KIND,     /**< a directory, a device ... */
 } ompi_osc_cached_file_state_t;
 
+/**
+ * Let the kernel write all pages of the file that are in memory again, although they are clean for
+ * it: of pages that it could not write it tells once, and forgets them.  Bytes are not changed, and
+ * others may write to them meanwhile.
+ *
+ * @return false: it cannot be done (before Linux 5.14), or the file system allows no changes any
+ * more
+ */
+bool ompi_osc_cached_file_redirty(const ompi_osc_cached_file_t *file);
+
 /** Bytes of a page. */
 uint64_t ompi_osc_cached_file_page(void);
 

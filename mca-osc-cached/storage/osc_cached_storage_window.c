@@ -56,7 +56,8 @@ typedef struct storage {
     ompi_osc_cached_file_t file;
     ompi_osc_cached_track_t track;
     opal_mutex_t lock; /* of those who write to the file */
-    bool whole; /* what the next MPI_Win_sync writes: it is the first, or the last has failed */
+    bool fresh;        /* MPI_Win_sync was not called yet */
+    bool failed; /* the last MPI_Win_sync: which pages are not written is not known any more */
     ompi_osc_base_module_sync_fn_t inner_sync;
     ompi_osc_base_module_free_fn_t inner_free;
 } storage_t;
@@ -345,7 +346,7 @@ int ompi_osc_cached_storage_open(ompi_win_t *win, void **base, size_t size,
         return OMPI_ERROR;
     }
     storage->win = win;
-    storage->whole = true;
+    storage->fresh = true;
     OBJ_CONSTRUCT(&storage->lock, opal_mutex_t);
     add(storage);
     *base = storage->file.base;
@@ -447,14 +448,19 @@ static void changed_pages(storage_t *storage, bool forgets, osc_cached_dirty_t *
     }
 }
 
-/* Write these pages. */
-static int write_back(storage_t *storage, const osc_cached_dirty_t *dirty, bool waits)
+/* After a failure, the kernel takes pages for clean that it has not written.  0 or errno */
+static int undo_failure(const storage_t *storage)
 {
-    int error = 0;
+    return storage->failed && !ompi_osc_cached_file_redirty(&storage->file) ? EIO : 0;
+}
 
+/* Write these pages, if there was no error before. */
+static int write_back(storage_t *storage, const osc_cached_dirty_t *dirty, bool waits, int error)
+{
     for (int i = 0; i < dirty->count && 0 == error; ++i) {
         error = write_range(&storage->file, dirty->ranges[i].from, dirty->ranges[i].to, waits);
     }
+    storage->failed = 0 != error;
     if (0 == error) {
         return OMPI_SUCCESS;
     }
@@ -469,7 +475,7 @@ int ompi_osc_cached_storage_sync(const ompi_win_t *win)
     bool waits = OSC_CACHED_SYNC_SYNC == ompi_osc_cached_params.storage_sync;
     osc_cached_dirty_t dirty;
     uint64_t since, changed;
-    int ret = OMPI_SUCCESS;
+    int error, ret = OMPI_SUCCESS;
 
     if (NULL == storage || 0 == storage->file.plan.file_size
         || OSC_CACHED_SYNC_FREE == ompi_osc_cached_params.storage_sync) {
@@ -477,14 +483,15 @@ int ompi_osc_cached_storage_sync(const ompi_win_t *win)
     }
     opal_mutex_lock(&storage->lock);
     since = ompi_osc_cached_now();
+    error = undo_failure(storage);
     changed_pages(storage, true, &dirty);
     changed = dirty.bytes;
-    if (storage->whole) {
+    if (storage->fresh || storage->failed) {
         all_pages(storage, &dirty);
     }
+    storage->fresh = false;
     if (0 < dirty.count) {
-        ret = write_back(storage, &dirty, waits);
-        storage->whole = OMPI_SUCCESS != ret;
+        ret = write_back(storage, &dirty, waits, error);
         count(win, changed, waits ? since : 0);
     }
     opal_mutex_unlock(&storage->lock);
@@ -534,7 +541,7 @@ static int free_window(ompi_win_t *win)
     ret = storage->inner_free(win); /* after which nobody writes to the memory any more */
     if (!storage->file.wish.discards && 0 < storage->file.plan.file_size) {
         all_pages(storage, &dirty);
-        written = write_back(storage, &dirty, true);
+        written = write_back(storage, &dirty, true, undo_failure(storage));
     }
     destroy(storage);
     return (OMPI_SUCCESS != ret) ? ret : written;

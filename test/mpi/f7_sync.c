@@ -15,6 +15,7 @@
 #include "storage.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -24,8 +25,20 @@ enum { PAGES = 4096 };
 static char *base;
 static size_t page;
 static int msyncs, starts;
+static long was_dirty; /* 1: page 8 was when msync was called; -1: this kernel does not tell */
 static unsigned char asked[PAGES + 1]; /* pages that were to be written */
-static int fails, unknown, writes;
+static int fails, refuses, unknown, writes;
+
+/* Whether the kernel has to write a page of the file: 1, 0, or -1: it does not tell (Linux 6.5). */
+static long is_dirty(int number)
+{
+    uint64_t range[2] = {(uint64_t) number * page, page}, counts[5] = {0};
+    int file = open(storage_name("window"), O_RDONLY);
+    long failed = syscall(451 /* cachestat */, file, range, counts, 0);
+
+    close(file);
+    return (0 == failed) ? 0 < counts[1] : -1;
+}
 
 /* In the place of the C library's: the component calls these. */
 int msync(void *from, size_t length, int flags)
@@ -33,7 +46,10 @@ int msync(void *from, size_t length, int flags)
     if (NULL != base && base <= (char *) from && (char *) from < base + PAGES * page) {
         ++msyncs;
         memset(asked + ((char *) from - base) / page, 1, (length + page - 1) / page);
+        was_dirty = is_dirty(8);
         if (fails) {
+            /* as the kernel does it: pages are clean then, whether they were written or not */
+            (void) syscall(SYS_msync, from, length, flags);
             errno = EIO;
             return -1;
         }
@@ -48,6 +64,15 @@ int sync_file_range(int file, off_t from, off_t length, unsigned flags)
     (void) flags;
     memset(asked + (size_t) from / page, 1, ((size_t) length + page - 1) / page);
     return 0;
+}
+
+int mincore(void *from, size_t length, unsigned char *present)
+{
+    if (refuses) { /* what was not written cannot be found */
+        errno = ENOMEM;
+        return -1;
+    }
+    return (int) syscall(SYS_mincore, from, length, present);
 }
 
 int ioctl(int file, unsigned long request, ...)
@@ -181,15 +206,20 @@ int main(int argc, char **argv)
         sync_all(win, 0, 0);
         CHECK(0 == synced(&c), "%lu bytes", synced(&c));
     }
-    if (waits) {
+    if (waits && 0 == syscall(SYS_madvise, base, page, 23 /* MADV_POPULATE_WRITE: Linux 5.14 */)) {
         /* an error of the device is an error of the call; the next one writes again */
         fails = 1;
         base[8 * page] = 1;
         FAILS(MPI_Win_sync(win), MPI_ERR_IO);
         fails = 0;
+        refuses = 1; /* and an error of the next one, when that cannot write it again */
+        FAILS(MPI_Win_sync(win), MPI_ERR_IO);
+        refuses = 0;
         forget();
         OK(MPI_Win_sync(win));
         CHECK(asked[8], "page 8 is not written again");
+        CHECK(0 != was_dirty, "page 8 was clean: the kernel had nothing to write");
+        CHECK(1 == base[8 * page], "page 8 has %d", base[8 * page]);
         sync_all(win, 0, 0);
     }
     OK(MPI_Win_unlock_all(win));
