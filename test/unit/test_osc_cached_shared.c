@@ -407,6 +407,33 @@ static void growth_keeps_everything(void **state)
     segment_close(&segment);
 }
 
+/* An entry that is larger than the arena at the start is kept, also by an empty segment, which has
+ * nothing that could leave. */
+static void a_large_entry_has_room(void **state)
+{
+    enum { LARGE = 60000 };
+    static uint64_t words[LARGE / 8], found[LARGE / 8];
+    osc_cached_buffer_t buffer = {.address = words};
+    segment_t segment;
+
+    (void) state;
+    segment_open(&segment, small);
+    assert_true(small.memory < LARGE && LARGE <= small.max_memory / 4);
+    fill(key_of(0, 1), 0, words, LARGE);
+    assert_true(osc_cached_shared_publish(&segment.shared, key_of(0, 1), 0, &buffer, LARGE, NULL));
+    assert_true(hit(&segment.shared, key_of(0, 1), found, LARGE));
+    assert_true(is_whole(key_of(0, 1), found, LARGE));
+    assert_int_equal(0, osc_cached_shared_verify(&segment.shared));
+    segment_close(&segment);
+    /* where there is no memory, it is not */
+    segment_open(&segment, small);
+    segment.given.fails_at = 1;
+    assert_false(osc_cached_shared_publish(&segment.shared, key_of(0, 1), 0, &buffer, LARGE, NULL));
+    assert_true(fetch(&segment.shared, key_of(0, 2)));
+    assert_int_equal(0, osc_cached_shared_verify(&segment.shared));
+    segment_close(&segment);
+}
+
 /* Several */
 
 /* Hit until the end, or until something is wrong. A hit is not older than what was complete before
@@ -829,6 +856,7 @@ int main(void)
         cmocka_unit_test(what_cannot_grow_works),
         cmocka_unit_test(what_was_hit_stays),
         cmocka_unit_test(growth_keeps_everything),
+        cmocka_unit_test(a_large_entry_has_room),
         cmocka_unit_test(processes_see_whole_entries),
         cmocka_unit_test(threads_see_whole_entries),
         cmocka_unit_test(the_lock_outlives_its_owners),

@@ -499,6 +499,11 @@ static bool find_units(osc_cached_shared_t *shared, uint64_t units, uint64_t *fi
     int patience = OSC_CACHED_SHARED_PATIENCE, laps = 0;
     bool grows = true;
 
+    while (limit_of(shared) < units) { /* whatever leaves: there would be no room */
+        if (!more_units(shared)) {
+            return false;
+        }
+    }
     while (run < units) {
         uint64_t unit = start + run;
         uint32_t owner;
