@@ -768,6 +768,42 @@ static void recovery_keeps_what_is_whole(void **state)
     segment_close(&segment);
 }
 
+/* A line that was kept with its last steps missing, of which one is the hand's: after a lap it may
+ * be anywhere in it. */
+static void recovery_moves_the_hand(void **state)
+{
+    segment_t segment;
+    osc_cached_shared_t *shared = &segment.shared;
+    uint64_t words[WORDS_MAX + 1];
+    pid_t child;
+
+    (void) state;
+    if (!is_robust()) {
+        skip();
+    }
+    segment_open(&segment, small);
+    assert_true(OSC_CACHED_SHARED_UNIT < bytes_of(key_of(1, 1)));
+    assert_true(fetch(shared, key_of(1, 1)));
+    child = fork();
+    assert_int_not_equal(-1, child);
+    if (0 == child) {
+        if (0 != pthread_mutex_lock(&shared->header->lock)) {
+            _exit(1);
+        }
+        shared->header->hand = 1;
+        _exit(0);
+    }
+    assert_ended(child);
+    assert_true(fetch(shared, key_of(1, 2)));
+    assert_true(hit(shared, key_of(1, 1), words, 8));
+    assert_true(hit(shared, key_of(1, 2), words, 8));
+    assert_int_equal(1, atomic_load(&shared->header->recoveries));
+    assert_int_equal(0, osc_cached_shared_verify(shared));
+    shared->header->hand = 1;
+    assert_int_equal(5, osc_cached_shared_verify(shared));
+    segment_close(&segment);
+}
+
 /* Damage */
 
 /* Somebody writes where it must not, anywhere but into bytes: no wrong bytes, no signal, and what
@@ -862,6 +898,7 @@ int main(void)
         cmocka_unit_test(the_lock_outlives_its_owners),
         cmocka_unit_test(nobody_waits_for_a_stopped_process),
         cmocka_unit_test(recovery_keeps_what_is_whole),
+        cmocka_unit_test(recovery_moves_the_hand),
         cmocka_unit_test(damage_is_noticed),
     };
 

@@ -360,9 +360,7 @@ static void recover(osc_cached_shared_t *shared)
             ++header->occupied;
         }
     }
-    if (limit_of(shared) <= header->hand) {
-        header->hand = 0;
-    }
+    header->hand = 0; /* it may be within the units of the last line that was kept */
     atomic_fetch_add(&header->recoveries, 1);
 }
 
@@ -681,6 +679,17 @@ uint64_t osc_cached_shared_memory(const osc_cached_shared_t *shared)
            + limit_of(shared) * (OSC_CACHED_SHARED_UNIT + sizeof(uint32_t));
 }
 
+/* Whether no line has units before the hand and at it. */
+static bool is_hand_right(const osc_cached_shared_t *shared)
+{
+    uint64_t hand = shared->header->hand;
+    uint32_t owner = (hand < limit_of(shared))
+                         ? atomic_load_explicit(&shared->owners[hand], memory_order_relaxed)
+                         : 0;
+
+    return 0 == owner || hand == first_of(&shared->lines[owner - 1]);
+}
+
 static int find_broken(osc_cached_shared_t *shared)
 {
     uint64_t occupied = 0, owned = 0, units = 0;
@@ -712,7 +721,10 @@ static int find_broken(osc_cached_shared_t *shared)
     for (uint64_t i = 0; i < limit_of(shared); ++i) {
         owned += 0 != atomic_load(&shared->owners[i]);
     }
-    return (owned != units) ? 3 : (occupied != shared->header->occupied) ? 4 : 0;
+    if (owned != units) {
+        return 3;
+    }
+    return (occupied != shared->header->occupied) ? 4 : is_hand_right(shared) ? 0 : 5;
 }
 
 int osc_cached_shared_verify(osc_cached_shared_t *shared)

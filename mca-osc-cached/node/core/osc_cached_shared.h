@@ -45,6 +45,7 @@
  *  I2 no line is odd; one that is not empty has the right check, tag and bucket.
  *  I3 units of lines are below the limit and belong to one line each, as their owners say.
  *  I4 as many lines are in use as the header says; no key twice.
+ *  I5 the hand is at a free unit, at the first one of a line, or at the limit.
  */
 #ifndef OSC_CACHED_SHARED_H
 #define OSC_CACHED_SHARED_H
