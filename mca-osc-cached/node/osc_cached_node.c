@@ -106,6 +106,21 @@ static bool grow(void *context, uint64_t offset, uint64_t bytes)
     return true;
 }
 
+/* The rest of that part cannot be had. Pages at its ends may be those of others. */
+static void shrink(void *context, uint64_t offset, uint64_t bytes)
+{
+    ompi_osc_cached_sharing_t *sharing = context;
+    uint64_t page = (uint64_t) sysconf(_SC_PAGESIZE);
+    uint64_t from = (offset + page - 1) / page * page, to = (offset + bytes) / page * page;
+
+    if (from < to) {
+        (void) fallocate(sharing->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t) from,
+                         (off_t) (to - from));
+    }
+    ompi_osc_cached_budget.give_back(ompi_osc_cached_budget.context, bytes);
+    sharing->reserved -= bytes;
+}
+
 /* What the private cache of a window has to know. */
 
 static uint64_t generations(const void *context, int32_t target, uint64_t address, size_t bytes)
@@ -211,6 +226,7 @@ static bool map(ompi_osc_cached_sharing_t *sharing, const osc_cached_shared_conf
     ret = makes
               ? osc_cached_shared_create(&sharing->shared, sharing->memory, config, grow, sharing)
               : osc_cached_shared_attach(&sharing->shared, sharing->memory, config, grow, sharing);
+    sharing->shared.shrink = shrink;
     return OSC_CACHED_OK == ret;
 }
 

@@ -93,26 +93,35 @@ static void place_parts(osc_cached_shared_t *shared, void *memory,
     };
 }
 
-/* Memory for things of a part, before they are used. */
-static bool grow_part(const osc_cached_shared_t *shared, const void *part, size_t size,
-                      uint64_t first, uint64_t count)
+/* Memory for things of two parts, before they are used: for both, or for none. */
+static bool grow_parts(const osc_cached_shared_t *shared, const void *part, size_t size,
+                       const _Atomic uint32_t *numbers, uint64_t first, uint64_t count)
 {
-    return shared->grow(shared->context,
-                        (uint64_t) ((const char *) part - (const char *) shared->header)
-                            + first * size,
-                        count * size);
+    const char *base = (const char *) shared->header;
+    uint64_t offset = (uint64_t) ((const char *) part - base) + first * size;
+
+    if (!shared->grow(shared->context, offset, count * size)) {
+        return false;
+    }
+    if (shared->grow(shared->context,
+                     (uint64_t) ((const char *) numbers - base) + first * sizeof(*numbers),
+                     count * sizeof(*numbers))) {
+        return true;
+    }
+    if (NULL != shared->shrink) {
+        shared->shrink(shared->context, offset, count * size);
+    }
+    return false;
 }
 
 static bool grow_lines(const osc_cached_shared_t *shared, uint64_t first, uint64_t count)
 {
-    return grow_part(shared, shared->lines, sizeof(line_t), first, count)
-           && grow_part(shared, shared->tags, sizeof(uint32_t), first, count);
+    return grow_parts(shared, shared->lines, sizeof(line_t), shared->tags, first, count);
 }
 
 static bool grow_arena(const osc_cached_shared_t *shared, uint64_t first, uint64_t count)
 {
-    return grow_part(shared, shared->arena, OSC_CACHED_SHARED_UNIT, first, count)
-           && grow_part(shared, shared->owners, sizeof(uint32_t), first, count);
+    return grow_parts(shared, shared->arena, OSC_CACHED_SHARED_UNIT, shared->owners, first, count);
 }
 
 int osc_cached_shared_create(osc_cached_shared_t *shared, void *memory,

@@ -83,6 +83,9 @@ typedef struct {
 /** Get memory for these bytes of the segment. @return false: there is none */
 typedef bool (*osc_cached_shared_grow_fn_t)(void *context, uint64_t offset, uint64_t bytes);
 
+/** Memory for these bytes, which grow got just before, is not needed after all. */
+typedef void (*osc_cached_shared_shrink_fn_t)(void *context, uint64_t offset, uint64_t bytes);
+
 typedef struct {
     _Atomic uint64_t generation;
     _Atomic uint64_t writing; /**< processes whose writes are on their way */
@@ -128,6 +131,7 @@ typedef struct {
     osc_cached_key_seed_t seed;
     osc_cached_shared_config_t config;
     osc_cached_shared_grow_fn_t grow;
+    osc_cached_shared_shrink_fn_t shrink; /**< set after create or attach; NULL: none */
     void *context;
     uint32_t rest;                         /**< insertions until grow is asked again */
     uint32_t memo[OSC_CACHED_SHARED_MEMO]; /**< lines of keys that were hit lately */
