@@ -10,7 +10,7 @@
  *
  * A system call of another process (process_vm_writev) that has found a page just before it is
  * protected again writes to it without being noticed: what is forgotten while others write must be
- * covered by the last write of all, see storage/osc_cached_storage_window.c.
+ * covered by the next write, too, and by the last of all, see storage/osc_cached_storage_window.c.
  */
 
 #include "osc_cached_track.h"

@@ -10,8 +10,9 @@
  * Pages may need to be written although nobody has seen that they were changed: by those who had
  * the file before and did not wait for the device, by processes that are already putting when this
  * one begins to watch its pages, and by those that put while it forgets which ones were changed
- * (../osc_cached_track.c).  So the first MPI_Win_sync covers the whole file, and so does
- * MPI_Win_free, when all writes are complete.  For the kernel, a page that is clean costs nothing.
+ * (../osc_cached_track.c).  So the first MPI_Win_sync covers the whole file, each one also what the
+ * one before has found, and MPI_Win_free, when all writes are complete, the whole file again.  For
+ * the kernel, a page that is clean costs nothing.
  */
 
 #include "ompi_config.h"
@@ -58,6 +59,7 @@ typedef struct storage {
     opal_mutex_t lock; /* of those who write to the file */
     bool fresh;        /* MPI_Win_sync was not called yet */
     bool failed; /* the last MPI_Win_sync: which pages are not written is not known any more */
+    osc_cached_dirty_t found; /* by the last MPI_Win_sync: pages that were changed, or all */
     ompi_osc_base_module_sync_fn_t inner_sync;
     ompi_osc_base_module_free_fn_t inner_free;
 } storage_t;
@@ -473,7 +475,7 @@ int ompi_osc_cached_storage_sync(const ompi_win_t *win)
 {
     storage_t *storage = find(win);
     bool waits = OSC_CACHED_SYNC_SYNC == ompi_osc_cached_params.storage_sync;
-    osc_cached_dirty_t dirty;
+    osc_cached_dirty_t found, dirty;
     uint64_t since, changed;
     int error, ret = OMPI_SUCCESS;
 
@@ -484,12 +486,14 @@ int ompi_osc_cached_storage_sync(const ompi_win_t *win)
     opal_mutex_lock(&storage->lock);
     since = ompi_osc_cached_now();
     error = undo_failure(storage);
-    changed_pages(storage, true, &dirty);
-    changed = dirty.bytes;
+    changed_pages(storage, true, &found);
+    changed = found.bytes;
     if (storage->fresh || storage->failed) {
-        all_pages(storage, &dirty);
+        all_pages(storage, &found);
     }
     storage->fresh = false;
+    dirty = osc_cached_dirty_join(&found, &storage->found);
+    storage->found = found;
     if (0 < dirty.count) {
         ret = write_back(storage, &dirty, waits, error);
         count(win, changed, waits ? since : 0);

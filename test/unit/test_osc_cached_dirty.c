@@ -4,7 +4,7 @@
  */
 /*
  * osc_cached_dirty: few ranges are kept as they are, adjacent ones become one; of many, random ones
- * against the invariants of the header.
+ * against the invariants of the header; two sets of ranges as one.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -88,11 +88,46 @@ static void test_many(void **state)
     }
 }
 
+static void test_join(void **state)
+{
+    uint64_t random = seed_get(2);
+
+    (void) state;
+    for (int round = 0; round < 2000; ++round) {
+        osc_cached_dirty_t sets[2] = {{0}}, joined;
+        bool added[1000] = {false};
+        int count = 0;
+
+        for (int i = 0; i < 2; ++i) {
+            uint64_t at = 0;
+
+            for (int left = (int) random_below(&random, 5); 0 < left; --left) {
+                uint64_t from = at + random_below(&random, 100),
+                         to = from + random_below(&random, 100);
+
+                osc_cached_dirty_add(&sets[i], from, to);
+                memset(added + from, 1, to - from);
+                at = to;
+            }
+        }
+        joined = osc_cached_dirty_join(&sets[0], &sets[1]);
+        for (uint64_t i = 0; i < 1000; ++i) { /* at most eight ranges: all gaps are kept */
+            assert_int_equal(added[i], is_in(&joined, i, i + 1));
+            count += added[i];
+        }
+        assert_true((uint64_t) count == joined.bytes);
+        for (int i = 1; i < joined.count; ++i) {
+            assert_true(joined.ranges[i - 1].to < joined.ranges[i].from);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_few),
         cmocka_unit_test(test_many),
+        cmocka_unit_test(test_join),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

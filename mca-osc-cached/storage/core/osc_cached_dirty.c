@@ -4,6 +4,7 @@
  */
 #include "osc_cached_dirty.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 /* The range before the smallest gap. */
@@ -43,4 +44,23 @@ void osc_cached_dirty_add(osc_cached_dirty_t *dirty, uint64_t from, uint64_t to)
         memmove(&dirty->ranges[i + 1], &dirty->ranges[i + 2],
                 (size_t) (dirty->count - i - 1) * sizeof(dirty->ranges[0]));
     }
+}
+
+osc_cached_dirty_t osc_cached_dirty_join(const osc_cached_dirty_t *one,
+                                         const osc_cached_dirty_t *other)
+{
+    osc_cached_dirty_t joined = {0};
+    uint64_t end = 0;
+    int i = 0, j = 0;
+
+    while (i < one->count || j < other->count) {
+        bool first =
+            j == other->count || (i < one->count && one->ranges[i].from <= other->ranges[j].from);
+        uint64_t from = first ? one->ranges[i].from : other->ranges[j].from;
+        uint64_t to = first ? one->ranges[i++].to : other->ranges[j++].to;
+
+        osc_cached_dirty_add(&joined, (from < end) ? end : from, to);
+        end = (end < to) ? to : end;
+    }
+    return joined;
 }

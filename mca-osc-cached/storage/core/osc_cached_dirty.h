@@ -34,4 +34,8 @@ typedef struct {
 /** Ranges come in order: from is not below the end of the last one; an empty one is nothing. */
 void osc_cached_dirty_add(osc_cached_dirty_t *dirty, uint64_t from, uint64_t to);
 
+/** What is in a range of one of them is in a range of the result. */
+osc_cached_dirty_t osc_cached_dirty_join(const osc_cached_dirty_t *one,
+                                         const osc_cached_dirty_t *other);
+
 #endif /* OSC_CACHED_DIRTY_H */
