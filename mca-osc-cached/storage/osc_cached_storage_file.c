@@ -270,6 +270,13 @@ void ompi_osc_cached_file_leave(ompi_osc_cached_file_t *file)
     (void) fcntl(file->descriptor, F_OFD_SETLK, &all);
 }
 
+bool ompi_osc_cached_file_has_name(const ompi_osc_cached_file_t *file)
+{
+    struct stat status;
+
+    return 0 != fstat(file->descriptor, &status) || 0 < status.st_nlink;
+}
+
 void ompi_osc_cached_file_close(ompi_osc_cached_file_t *file)
 {
     unmap(file);

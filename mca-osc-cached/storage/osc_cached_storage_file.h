@@ -71,6 +71,9 @@ static inline char *ompi_osc_cached_file_bytes(const ompi_osc_cached_file_t *fil
 /** Remove it if the wish says so, and let others have its bytes; it stays mapped. */
 void ompi_osc_cached_file_leave(ompi_osc_cached_file_t *file);
 
+/** Whether it has a name by which others could find its bytes. */
+bool ompi_osc_cached_file_has_name(const ompi_osc_cached_file_t *file);
+
 /** Leave, unmap and close it. */
 void ompi_osc_cached_file_close(ompi_osc_cached_file_t *file);
 

@@ -514,7 +514,8 @@ void ompi_osc_cached_storage_count(const ompi_win_t *win)
     storage_t *storage = find(win);
     osc_cached_dirty_t dirty;
 
-    if (NULL != storage && !storage->file.wish.discards && 0 < storage->file.plan.file_size) {
+    if (NULL != storage && !storage->file.wish.discards && !storage->file.wish.unlinks
+        && 0 < storage->file.plan.file_size) {
         changed_pages(storage, false, &dirty);
         if (0 < dirty.count) {
             count(win, dirty.bytes, 0);
@@ -543,7 +544,8 @@ static int free_window(ompi_win_t *win)
      * the bytes of another one, or a new file of the same name. */
     ompi_osc_cached_file_leave(&storage->file);
     ret = storage->inner_free(win); /* after which nobody writes to the memory any more */
-    if (!storage->file.wish.discards && 0 < storage->file.plan.file_size) {
+    if (!storage->file.wish.discards && 0 < storage->file.plan.file_size
+        && ompi_osc_cached_file_has_name(&storage->file)) {
         all_pages(storage, &dirty);
         written = write_back(storage, &dirty, true, undo_failure(storage));
     }

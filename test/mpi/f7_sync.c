@@ -144,6 +144,22 @@ static int is_known(void)
     return 0 <= fd && 607 <= major * 100 + minor;
 }
 
+/* MPI_Win_free of a file that is removed then: nobody can read what it would write. */
+static void unlinked(void)
+{
+    MPI_Win win;
+    char *mine;
+
+    OK(storage_allocate((MPI_Aint) (PAGES * page), 1, &mine, &win, "gone", "storage_alloc_unlink",
+                        "true", NULL));
+    base = mine;
+    base[9 * page] = 1;
+    forget();
+    OK(MPI_Win_free(&win));
+    CHECK(0 == asked_for() && 0 == starts, "asked for %d pages", asked_for());
+    base = NULL;
+}
+
 int main(int argc, char **argv)
 {
     const char *kind = argv[1];
@@ -241,6 +257,8 @@ int main(int argc, char **argv)
         CHECK(PAGES == asked_for(), "asked for %d pages", asked_for());
     }
     base = NULL;
+    fails = 0;
+    unlinked();
     storage_end();
     return test_done();
 }
