@@ -52,6 +52,10 @@ ompi_osc_cached_peer_t *ompi_osc_cached_write_begin(ompi_osc_cached_window_t *wi
             osc_cached_cache_invalidate_target(&peer->cache);
         }
         ++peer->writing;
+    } else if (NULL != window->sharing) {
+        /* when it is complete will be known only when all are */
+        window->uncounted = true;
+        ompi_osc_cached_window_update(window);
     }
     ompi_osc_cached_window_unlock(window);
     return peer;
@@ -68,6 +72,9 @@ void ompi_osc_cached_write_end(ompi_osc_cached_window_t *window, ompi_osc_cached
         peer = ompi_osc_cached_peer(window, target);
         if (!osc_cached_is_nobody(peer)) {
             osc_cached_cache_invalidate_target(&peer->cache);
+        } else if (NULL != window->sharing) {
+            /* what others fetch until all are complete will be forgotten then */
+            ompi_osc_cached_node_written(window, target);
         }
     }
     if (!osc_cached_is_nobody(peer)) {
