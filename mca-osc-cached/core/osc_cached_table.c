@@ -17,6 +17,13 @@ const char *const osc_cached_stat_names[OSC_CACHED_STAT_COUNT] = {
 #include "osc_cached_stats.def"
 };
 
+/* Of the present moment: not added up in the text, where processes may tell of the same thing. */
+static const bool is_level[OSC_CACHED_STAT_COUNT] = {
+#define OSC_CACHED_STAT(name, help) false,
+#define OSC_CACHED_LEVEL(name, help) true,
+#include "osc_cached_stats.def"
+};
+
 #define SUM(row, stat) ((row)->sums[OSC_CACHED_STAT_##stat])
 
 /* Rows */
@@ -114,7 +121,8 @@ static void add_group(osc_cached_text_t *text, const osc_cached_row_t *row, cons
     for (int i = 0; i < OSC_CACHED_STAT_COUNT; ++i) {
         const char *name = osc_cached_stat_names[i];
 
-        if (0 == strncmp(name, group, length) && '_' == name[length] && 0 < row->sums[i]) {
+        if (0 == strncmp(name, group, length) && '_' == name[length] && 0 < row->sums[i]
+            && !is_level[i]) {
             osc_cached_text_number(row->sums[i], number);
             osc_cached_text_add(text, "%s%s%s %s %s", first ? "    " : "", first ? group : "",
                                 first ? ":" : ",", number, name + length + 1);
@@ -143,6 +151,7 @@ static void add_row(osc_cached_text_t *text, const osc_cached_row_t *row)
         add_reason(text, row);
         osc_cached_text_add(text, "\n");
     }
+    add_group(text, row, "node");
     add_group(text, row, "coherence");
     add_group(text, row, "cooperate");
     add_group(text, row, "file");

@@ -156,8 +156,7 @@ static unsigned long count(const ompi_osc_cached_window_t *window, int stat)
 
     return (OSC_CACHED_STAT_node_bytes == stat)
                ? (unsigned long) osc_cached_shared_memory(shared)
-               : (unsigned long) atomic_load_explicit(&shared->header->recoveries,
-                                                      memory_order_relaxed);
+               : (unsigned long) atomic_load_explicit(&shared->recoveries, memory_order_relaxed);
 }
 
 /* Own writes (rule A1): the segment counts the processes that write to a target. */

@@ -783,7 +783,7 @@ static void recovery_keeps_what_is_whole(void **state)
 static void recovery_moves_the_hand(void **state)
 {
     segment_t segment;
-    osc_cached_shared_t *shared = &segment.shared;
+    osc_cached_shared_t *shared = &segment.shared, other;
     uint64_t words[WORDS_MAX + 1];
     pid_t child;
 
@@ -792,6 +792,8 @@ static void recovery_moves_the_hand(void **state)
         skip();
     }
     segment_open(&segment, small);
+    assert_int_equal(OSC_CACHED_OK,
+                     osc_cached_shared_attach(&other, segment.memory, &small, grow, NULL));
     assert_true(OSC_CACHED_SHARED_UNIT < bytes_of(key_of(1, 1)));
     assert_true(fetch(shared, key_of(1, 1)));
     child = fork();
@@ -807,7 +809,9 @@ static void recovery_moves_the_hand(void **state)
     assert_true(fetch(shared, key_of(1, 2)));
     assert_true(hit(shared, key_of(1, 1), words, 8));
     assert_true(hit(shared, key_of(1, 2), words, 8));
-    assert_int_equal(1, atomic_load(&shared->header->recoveries));
+    assert_int_equal(1, atomic_load(&other.header->recoveries));
+    assert_int_equal(1, atomic_load(&shared->recoveries)); /* whose is it? */
+    assert_int_equal(0, atomic_load(&other.recoveries));
     assert_int_equal(0, osc_cached_shared_verify(shared));
     shared->header->hand = 1;
     assert_int_equal(5, osc_cached_shared_verify(shared));

@@ -114,7 +114,7 @@ static void test_table(void **state)
                         "osc/cached: 12345 hits compared with the target's memory, 0 differ\n");
 }
 
-/* All counters of coherence, of cooperation and of files, where there are some. */
+/* All counters of the node, of coherence, of cooperation and of files, where there are some. */
 static void test_groups(void **state)
 {
     osc_cached_row_t row = a_row("shared", "coherent", 100, 60);
@@ -134,6 +134,13 @@ static void test_groups(void **state)
         "7 traps\n"
         "    cooperate: 8 kept, 9 forwards, 10 backs, 11 evictions, 12 lasts\n");
     assert_null(strstr(text, "file"));
+    assert_null(strstr(text, "node"));
+    row.sums[OSC_CACHED_STAT_node_hits] = 20000;
+    row.sums[OSC_CACHED_STAT_node_bytes] = 1 << 20; /* each process tells the same */
+    row.sums[OSC_CACHED_STAT_node_recoveries] = 2;
+    osc_cached_table_add(&table, &row);
+    osc_cached_table_print(&table, text, sizeof(text));
+    has("\n    node: 20.0 k hits, 2 recoveries\n    coherence: ");
     for (int i = OSC_CACHED_STAT_file_reads; i <= OSC_CACHED_STAT_file_wait_ns; ++i) {
         row.sums[i] = (uint64_t) (i - OSC_CACHED_STAT_file_reads + 1);
     }

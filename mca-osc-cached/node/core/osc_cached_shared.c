@@ -371,6 +371,7 @@ static void recover(osc_cached_shared_t *shared)
     }
     header->hand = 0; /* it may be within the units of the last line that was kept */
     atomic_fetch_add(&header->recoveries, 1);
+    atomic_fetch_add(&shared->recoveries, 1);
 }
 
 static bool has_right_limits(const osc_cached_shared_t *shared)

@@ -133,6 +133,7 @@ typedef struct {
     osc_cached_shared_grow_fn_t grow;
     osc_cached_shared_shrink_fn_t shrink; /**< set after create or attach; NULL: none */
     void *context;
+    _Atomic uint64_t recoveries;           /**< of those of the header, this process's */
     uint32_t rest;                         /**< insertions until grow is asked again */
     uint32_t memo[OSC_CACHED_SHARED_MEMO]; /**< lines of keys that were hit lately */
 } osc_cached_shared_t;
