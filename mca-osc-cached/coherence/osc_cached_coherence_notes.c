@@ -8,6 +8,7 @@
 #include "ompi_config.h"
 
 #include "osc_cached_coherence_state.h"
+#include "osc_cached_note.h"
 
 /* Counters that anybody may read. */
 static void publish_counts(coherence_t *c)
@@ -44,28 +45,12 @@ void ompi_osc_cached_coherence_leave(coherence_t *c)
 
 /* --- To others */
 
-static osc_cached_request_t note_of(const osc_cached_message_t *message, osc_cached_window_id_t id,
-                                    uint32_t sender)
-{
-    return (osc_cached_request_t){
-        .operation = message->kind,
-        .window = id,
-        .at = message->first,
-        .count = message->count,
-        .token = message->name,
-        .layout = sender,
-        .session = message->owner,
-        .announce = message->reader,
-        .element = message->whole,
-        .last = message->alone,
-    };
-}
-
 void ompi_osc_cached_coherence_send_bytes(void *context, const osc_cached_message_t *message,
                                           void *data, uint32_t bytes)
 {
     coherence_t *c = context;
-    osc_cached_request_t note = note_of(message, c->id, c->rank);
+    osc_cached_request_t note =
+        osc_cached_note_of(message, c->id, c->rank, c->names[message->reader]);
 
     note.length = bytes;
     ompi_osc_cached_helper_note(c->names[message->peer], note, data);
@@ -91,21 +76,6 @@ void ompi_osc_cached_coherence_send(void *context, const osc_cached_message_t *m
 }
 
 /* --- From others */
-
-static osc_cached_message_t message_of(const osc_cached_request_t *note)
-{
-    return (osc_cached_message_t){
-        .kind = note->operation,
-        .first = note->at,
-        .count = note->count,
-        .name = (uint32_t) note->token,
-        .peer = note->layout,
-        .owner = note->session,
-        .reader = note->announce,
-        .whole = 0 != note->element,
-        .alone = note->last,
-    };
-}
 
 /* Who waits for us wants to know for whom we wait, or we have asked that. */
 static void hear_of_slow(coherence_t *c, const osc_cached_message_t *message)
@@ -138,13 +108,12 @@ void ompi_osc_cached_coherence_bury(coherence_t *c, uint32_t rank)
 void ompi_osc_cached_coherence_hear(void *context, const osc_cached_request_t *note,
                                     const void *data)
 {
-    osc_cached_message_t message = message_of(note);
+    osc_cached_message_t message = osc_cached_note_message(note);
     coherence_t *c = context;
     unsigned flags = 0;
 
-    if (message.peer >= c->copies.config.ranks || message.owner >= c->copies.config.ranks
-        || message.reader >= c->copies.config.ranks || message.peer == c->rank) {
-        return; /* damaged */
+    if (!osc_cached_note_is_good(&message, c->copies.config.ranks, c->rank)) {
+        return;
     }
     if (OSC_CACHED_MESSAGE_SLOW == message.kind) {
         hear_of_slow(c, &message);
@@ -179,19 +148,13 @@ void ompi_osc_cached_coherence_hear(void *context, const osc_cached_request_t *n
     publish_counts(c);
 }
 
-/* Answers go back to who has sent it. */
-static void send_back(void *context, const osc_cached_message_t *message)
-{
-    const osc_cached_request_t *note = context;
-
-    ompi_osc_cached_helper_note(note->origin, note_of(message, note->window, note->layout), NULL);
-}
-
 void ompi_osc_cached_coherence_hear_stray(void *context, const osc_cached_request_t *note,
                                           const void *data)
 {
-    osc_cached_message_t message = message_of(note);
-    osc_cached_post_t post = {.send = send_back, .context = (void *) note};
+    osc_cached_request_t answer;
+    uint64_t name;
 
-    osc_cached_message_unknown(&message, &post);
+    if (osc_cached_note_unknown(note, &answer, &name)) {
+        ompi_osc_cached_helper_note(name, answer, NULL);
+    }
 }

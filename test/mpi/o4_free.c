@@ -1,5 +1,6 @@
-/* O4: windows are freed while messages are on their way, with copies and holds: nobody waits for
- * ever, and the next window, perhaps over the same memory, knows nothing of them.
+/* O4: windows are freed with copies and holds, after gets whose FILLs may not be answered yet:
+ * nobody waits for ever, and the next window over the same memory knows nothing of them. Answers
+ * for a window that is not known: test_osc_cached_note, as MPI_Win_free waits for what is asked.
  *
  * test: for=osc-cached needs=cache cache="mode=coherent stores=sync" ranks=2,4 transport=shm,tcp limit=60
  *
