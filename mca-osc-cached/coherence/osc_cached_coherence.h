@@ -60,7 +60,7 @@ void ompi_osc_cached_coherence_attach(ompi_osc_cached_window_t *window, opal_inf
                                       ompi_communicator_t *comm,
                                       const int64_t votes[OSC_CACHED_VOTES]);
 
-/** Before MPI_Win_free: what was asked is answered. */
+/** Before MPI_Win_free: what was asked is answered, and nobody has copies of our memory. */
 void ompi_osc_cached_coherence_drain(struct ompi_osc_cached_coherence_t *coherence);
 /** After it. @param coherence  NULL: it was not coherent */
 void ompi_osc_cached_coherence_destroy(struct ompi_osc_cached_coherence_t *coherence);

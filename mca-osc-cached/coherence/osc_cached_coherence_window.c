@@ -118,6 +118,21 @@ static void enter_list(coherence_t *c)
     opal_mutex_unlock(&listing);
 }
 
+/* While others still answer for this window: later a thread that creates another one over the
+ * memory could not call copies back, and others may read theirs until they free it, too. */
+static void leave_list(coherence_t *c)
+{
+    coherence_t **link = &all;
+
+    opal_mutex_lock(&listing);
+    stop_sharing(c);
+    while (c != *link) {
+        link = &(*link)->next;
+    }
+    *link = c->next;
+    opal_mutex_unlock(&listing);
+}
+
 void ompi_osc_cached_coherence_exposed(const void *base, size_t size)
 {
     uintptr_t begin = (uintptr_t) base, end = begin + size;
@@ -335,11 +350,7 @@ void ompi_osc_cached_coherence_drain(struct ompi_osc_cached_coherence_t *coheren
         return;
     }
     ompi_osc_cached_coherence_await(coherence, is_answered, 0);
-    opal_mutex_lock(&listing);
-    if (NULL != coherence->detect) { /* the memory goes: nobody's copies may depend on it */
-        stop_sharing(coherence);
-    }
-    opal_mutex_unlock(&listing);
+    leave_list(coherence);
 }
 
 void ompi_osc_cached_coherence_destroy(struct ompi_osc_cached_coherence_t *c)
@@ -347,14 +358,6 @@ void ompi_osc_cached_coherence_destroy(struct ompi_osc_cached_coherence_t *c)
     if (NULL == c) {
         return;
     }
-    opal_mutex_lock(&listing);
-    for (coherence_t **link = &all; NULL != *link; link = &(*link)->next) {
-        if (c == *link) {
-            *link = c->next;
-            break;
-        }
-    }
-    opal_mutex_unlock(&listing);
     if (NULL != c->detect) {
         end_detection(c);
     }
