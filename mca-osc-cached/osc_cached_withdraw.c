@@ -2,13 +2,14 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Gets that wait for another one when memory of theirs is exposed.
+ * Gets that wait for another one, or for a block, when memory of theirs is exposed.
  */
 
 #include "ompi_config.h"
 
 #include "osc_cached_atomics.h"
 
+#include "coherence/osc_cached_coherence.h"
 #include "osc_cached_get_internal.h"
 #include "osc_cached_withdraw.h"
 
@@ -58,6 +59,7 @@ static int withdraw(ompi_osc_cached_window_t *window)
     osc_cached_cache_t *cache = &window->cache;
     int ret = OMPI_SUCCESS;
 
+    ompi_osc_cached_coherence_withdraw(window);
     ompi_osc_cached_window_lock(window);
     for (uint32_t i = 0; 0 < cache->num_records && i < cache->fresh_records; ++i) {
         const osc_cached_record_t *record = &cache->records[i];

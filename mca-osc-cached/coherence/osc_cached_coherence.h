@@ -93,6 +93,9 @@ typedef enum {
 ompi_osc_cached_pool_t ompi_osc_cached_coherence_get(ompi_osc_cached_window_t *window, int target,
                                                      uint64_t address, void *buffer, size_t bytes,
                                                      bool waits);
+/** Memory was exposed: those that wait and whose buffers are there are fetched by _settle, as the
+ * thread that brings blocks must not store to a window's memory. */
+void ompi_osc_cached_coherence_withdraw(ompi_osc_cached_window_t *window);
 /** After one that waits: not too many of them. */
 void ompi_osc_cached_coherence_limit(ompi_osc_cached_window_t *window);
 /** Before whatever completes gets of a target, or of OSC_CACHED_EVERYBODY: what waits is there, or

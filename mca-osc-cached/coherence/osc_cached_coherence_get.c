@@ -10,6 +10,7 @@
 #include "ompi/constants.h"
 
 #include "osc_cached_coherence_state.h"
+#include "osc_cached_memory.h"
 
 enum { MAX_GETS = 64 }; /* that wait for blocks */
 
@@ -62,14 +63,28 @@ ompi_osc_cached_pool_t ompi_osc_cached_coherence_get(ompi_osc_cached_window_t *w
     coherence_t *c = window->coherence;
     ompi_osc_cached_fetch_t get = {
         .buffer = buffer, .address = address, .bytes = bytes, .target = target};
-    ompi_osc_cached_pool_t pool;
+    ompi_osc_cached_pool_t pool = OSC_CACHED_POOL_PASS;
 
     ompi_osc_cached_helper_enter();
-    pool = ompi_osc_cached_cooperate_get(
-        c->cooperation, &get, waits,
-        window->cache.config.adaptive ? 0 : window->cache.config.memory);
+    /* since the look-up, by another thread, which may have withdrawn gets already */
+    if (!window->threaded || !ompi_osc_cached_is_exposed(buffer, bytes)) {
+        pool = ompi_osc_cached_cooperate_get(
+            c->cooperation, &get, waits,
+            window->cache.config.adaptive ? 0 : window->cache.config.memory);
+    }
     ompi_osc_cached_coherence_leave(c);
     return pool;
+}
+
+void ompi_osc_cached_coherence_withdraw(ompi_osc_cached_window_t *window)
+{
+    coherence_t *c = window->coherence;
+
+    if (NULL != c && NULL != c->cooperation) {
+        ompi_osc_cached_helper_enter();
+        ompi_osc_cached_cooperate_withdraw(c->cooperation);
+        ompi_osc_cached_coherence_leave(c);
+    }
 }
 
 void ompi_osc_cached_coherence_limit(ompi_osc_cached_window_t *window)

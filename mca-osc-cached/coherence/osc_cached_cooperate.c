@@ -31,7 +31,7 @@ typedef struct get {
     struct get *next;
     ompi_osc_cached_fetch_t fetch;
     uint32_t left; /* blocks */
-    bool direct;   /* one of them cannot be had */
+    bool direct; /* one of them cannot be had, or the buffer is exposed: nothing is copied to it */
 } get_t;
 
 /* One of its blocks. */
@@ -319,7 +319,8 @@ static void serve_waits(ompi_osc_cached_cooperation_t *c, const osc_cached_messa
         }
         *link = wait->next;
         free(wait);
-        if (NULL == data || !copy_part(c, &get->fetch, message->first, data, bytes)) {
+        if (NULL == data || get->direct
+            || !copy_part(c, &get->fetch, message->first, data, bytes)) {
             get->direct = true;
         }
         if (0 == --get->left && !get->direct) {
@@ -347,6 +348,14 @@ void ompi_osc_cached_cooperate_give_up(ompi_osc_cached_cooperation_t *c)
         --wait->get->left;
         wait->get->direct = true;
         free(wait);
+    }
+}
+
+void ompi_osc_cached_cooperate_withdraw(ompi_osc_cached_cooperation_t *c)
+{
+    for (get_t *get = c->gets; NULL != get; get = get->next) {
+        get->direct =
+            get->direct || ompi_osc_cached_is_exposed(get->fetch.buffer, get->fetch.bytes);
     }
 }
 

@@ -80,6 +80,8 @@ ompi_osc_cached_pool_t ompi_osc_cached_cooperate_get(ompi_osc_cached_cooperation
 bool ompi_osc_cached_cooperate_waits(const ompi_osc_cached_cooperation_t *cooperation, int target);
 /** All gets that wait are to be fetched: somebody has died. */
 void ompi_osc_cached_cooperate_give_up(ompi_osc_cached_cooperation_t *cooperation);
+/** Gets that wait, whose buffers are exposed, are to be fetched: blocks are not copied to them. */
+void ompi_osc_cached_cooperate_withdraw(ompi_osc_cached_cooperation_t *cooperation);
 /** Gets that wait, or are to be fetched.  Needs no lock. */
 uint32_t ompi_osc_cached_cooperate_gets(const ompi_osc_cached_cooperation_t *cooperation);
 /** Take one of those that are to be fetched. @return false: there is none */
