@@ -9,7 +9,7 @@
  *     sent     blocks that readers sent each other
  *
  * with private pools, the paper's policy and ours (osc_cached_cooperate); of a put and its flush,
- * the time, with nothing cached ("GASNet"), too.
+ * the time, with nothing cached ("GASNet"), too. All read the block before every tenth put.
  *
  *     cooperate [--rounds=N] [--file=NAME] [--delay=MICROSECONDS]
  *
@@ -27,7 +27,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { BLOCK = 65536, POOL = 16, LARGEST = 4 * POOL, WORDS = BLOCK / 8, PUTS = 100 };
+enum { BLOCK = 65536, POOL = 16, LARGEST = 4 * POOL, WORDS = BLOCK / 8 };
+enum { PUTS = 100, PUTS_PER_READ = 10, READS = 8 }; /* more than an owner turns away */
 enum { PRIVATE, PAPER, AUTO, OFF, POLICIES };
 
 static const char *const policies[] = {"private", "paper", "auto", "off"};
@@ -37,7 +38,7 @@ struct segment {
     int blocks, file;
     long *base;
     MPI_Win win;
-    MPI_T_pvar_handle reads, sent;
+    MPI_T_pvar_handle reads, sent, invalidations;
     double *ms, *read, *forwarded, *ns;
 };
 
@@ -109,6 +110,7 @@ static void make(struct segment *s, int blocks, int policy, long rounds)
     OK(MPI_Win_lock_all(MPI_MODE_NOCHECK, s->win));
     s->reads = open_counter(&s->win, "osc_cached_file_read_waits");
     s->sent = open_counter(&s->win, "osc_cached_cooperate_forwards");
+    s->invalidations = open_counter(&s->win, "osc_cached_coherence_invalidations");
     s->ms = micro_memory((size_t) rounds * sizeof(double));
     s->read = micro_memory((size_t) rounds * sizeof(double));
     s->forwarded = micro_memory((size_t) rounds * sizeof(double));
@@ -119,6 +121,7 @@ static void destroy(struct segment *s)
 {
     OK(MPI_T_pvar_handle_free(micro_session, &s->reads));
     OK(MPI_T_pvar_handle_free(micro_session, &s->sent));
+    OK(MPI_T_pvar_handle_free(micro_session, &s->invalidations));
     OK(MPI_Win_unlock_all(s->win));
     OK(MPI_Win_free(&s->win));
     if (-1 != s->file) {
@@ -204,27 +207,59 @@ static void reading(int blocks, bool random, long rounds)
     fflush(stdout);
 }
 
-/* Each puts to a byte of its own; now and then all read the block. */
+/* All have the block again, where it is kept: who has put to it lets go when it was asked for. */
+static void read_again(struct segment *s)
+{
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    for (int i = 0; 0 < micro_rank && i < READS; ++i) {
+        OK(MPI_Get(got, WORDS, MPI_LONG, 0, 0, WORDS, MPI_LONG, s->win));
+        OK(MPI_Win_flush(0, s->win));
+    }
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+/* Each puts to a byte of its own; now and then all read the block. @return ns of one put, over all
+ * who put */
+static double put_and_read(struct segment *s)
+{
+    double spent = 0, all = 0;
+    char byte = 1;
+
+    for (int k = 0; k < PUTS; ++k) {
+        double begin;
+
+        if (0 == k % PUTS_PER_READ) {
+            read_again(s);
+        }
+        if (0 < micro_rank) {
+            begin = micro_now_ns();
+            OK(MPI_Put(&byte, 1, MPI_BYTE, 0, micro_rank, 1, MPI_BYTE, s->win));
+            OK(MPI_Win_flush(0, s->win));
+            spent += micro_now_ns() - begin;
+        }
+    }
+    OK(MPI_Reduce(&spent, &all, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD));
+    return all / PUTS / (processes - 1);
+}
+
 static void putting(long rounds)
 {
     struct segment s[POLICIES];
-    char what[64], byte = 1;
+    char what[64];
 
     for (int i = 0; i < POLICIES; ++i) {
         make(&s[i], POOL, i, rounds);
     }
     for (long round = 0; round < rounds; ++round) {
         for (int i = 0; i < POLICIES; ++i) {
-            double begin;
-
-            OK(MPI_Barrier(MPI_COMM_WORLD));
-            begin = micro_now_ns();
-            for (int k = 0; 0 < micro_rank && k < PUTS; ++k) {
-                OK(MPI_Put(&byte, 1, MPI_BYTE, 0, micro_rank, 1, MPI_BYTE, s[i].win));
-                OK(MPI_Win_flush(0, s[i].win));
-            }
-            OK(MPI_Barrier(MPI_COMM_WORLD));
-            s[i].ns[round] = (micro_now_ns() - begin) / PUTS;
+            s[i].ns[round] = put_and_read(&s[i]);
+        }
+    }
+    /* who puts needs no message for its own copy */
+    for (int i = 0; 2 < processes && i < OFF; ++i) {
+        if (0 == count(s[i].invalidations)) {
+            fprintf(stderr, "%s: nothing was invalidated\n", policies[i]);
+            MPI_Abort(MPI_COMM_WORLD, 1);
         }
     }
     for (int i = 0; 0 == micro_rank && i < POLICIES; ++i) {
