@@ -337,6 +337,7 @@ void ompi_osc_cached_helper_stop(void)
         unsent_t *unsent = helper.unsent;
 
         helper.unsent = unsent->next;
+        free(unsent->data);
         free(unsent);
     }
     for (uint32_t i = 0; i < helper.addresses.cells; ++i) {
