@@ -91,6 +91,7 @@ static void lose_patience(coherence_t *c, patience_t *patience)
 {
     static const uint64_t second = 1000000000;
     uint64_t now = ompi_osc_cached_now();
+    int slow;
 
     if (0 == patience->since) {
         patience->since = patience->looked = now;
@@ -106,14 +107,15 @@ static void lose_patience(coherence_t *c, patience_t *patience)
         patience->asked = now;
         ask_for_slow(c, patience);
     }
+    slow = c->slow;
     ompi_osc_cached_coherence_leave(c);
     if (0 < patience->asked && !patience->told
-        && (OSC_CACHED_NOBODY != c->slow || second < now - patience->asked)) {
+        && (OSC_CACHED_NOBODY != slow || second < now - patience->asked)) {
         patience->told = true;
         (void) pthread_mutex_lock(&telling);
         opal_show_help("help-mpi-osc-cached.txt", "slow-process", true,
                        (int) ompi_osc_cached_numbers.slow_seconds,
-                       (OSC_CACHED_NOBODY != c->slow) ? c->slow : patience->owner, (int) c->rank,
+                       (OSC_CACHED_NOBODY != slow) ? slow : patience->owner, (int) c->rank,
                        opal_process_info.nodename);
         (void) pthread_mutex_unlock(&telling);
     }
