@@ -200,8 +200,7 @@ uint32_t osc_cached_keep_add(osc_cached_keep_t *keep, uint32_t target, uint64_t 
         number =
             OSC_CACHED_KEEP_LAST == keep->policy ? victim_of_last(keep) : victim_of_halves(keep);
         frame = &keep->frame[number];
-        *left = (osc_cached_left_t){
-            .target = frame->target, .block = frame->block, .alone = frame->alone};
+        *left = (osc_cached_left_t){.target = frame->target, .block = frame->block};
         osc_cached_keep_remove(keep, number);
     }
     number = oldest(keep, OSC_CACHED_KEEP_UNUSED);

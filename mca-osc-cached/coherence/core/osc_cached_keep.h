@@ -77,7 +77,6 @@ typedef struct osc_cached_keep {
 typedef struct osc_cached_left {
     uint64_t block;
     uint32_t target;
-    bool alone; /**< it was the last copy: its owner reads it from the file next time */
 } osc_cached_left_t;
 
 /** @return OSC_CACHED_OK, OSC_CACHED_NO_MEMORY or OSC_CACHED_BAD_ARGUMENT */
