@@ -340,6 +340,32 @@ static void evict(uint32_t n, uint32_t b)
     }
 }
 
+/* RECALLs that nobody has sent: it lets go of what it keeps, and may hold all blocks later. */
+static void let_go(osc_cached_copies_t *copies, const osc_cached_post_t *post)
+{
+    osc_cached_written_t *written = &copies->written[nodes];
+
+    for (uint32_t i = 0; i <= OSC_CACHED_HOLDS; i++) {
+        const osc_cached_own_hold_t *hold = (i == OSC_CACHED_HOLDS)   ? &written->whole
+                                            : (NULL == written->hold) ? NULL
+                                                                      : &written->hold[i];
+
+        if (NULL != hold && 0 != hold->name) {
+            (void) osc_cached_copies_receive(
+                copies,
+                &(osc_cached_message_t){.kind = OSC_CACHED_MESSAGE_RECALL,
+                                        .peer = nodes,
+                                        .owner = nodes,
+                                        .first = hold->first,
+                                        .count = hold->count,
+                                        .name = hold->name},
+                NULL, post);
+        }
+    }
+    written->narrow = 0;
+    written->recalls = 0;
+}
+
 static void put(uint32_t n, uint32_t b)
 {
     process_t *me = &process[n];
@@ -348,7 +374,7 @@ static void put(uint32_t n, uint32_t b)
     switch (me->write.at) {
     case KEPT:
         if ((b != me->write.block && !me->write.whole) || 0 == below(3)) {
-            osc_cached_copies_release(&me->copies, nodes, &post);
+            let_go(&me->copies, &post);
             me->write.at = FREEING;
             printf("STEP(PUT_COMPLETES(%u))\n", n);
             taken();

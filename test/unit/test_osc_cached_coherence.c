@@ -467,9 +467,6 @@ static void flush(process_t *me)
         }
     }
     me->flushing = false;
-    if (0 == below(8)) {
-        osc_cached_copies_release(&me->copies, me->flush_target, &post);
-    }
 }
 
 /* The owner itself */

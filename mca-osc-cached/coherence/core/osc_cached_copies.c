@@ -436,18 +436,6 @@ void osc_cached_copies_complete(osc_cached_copies_t *copies, uint32_t target, ui
     }
 }
 
-void osc_cached_copies_release(osc_cached_copies_t *copies, uint32_t target,
-                               const osc_cached_post_t *post)
-{
-    for (uint32_t i = 0; i <= OSC_CACHED_HOLDS; i++) {
-        osc_cached_own_hold_t *hold = hold_at(&copies->written[target], i);
-
-        if (NULL != hold && hold->held && !hold->dirty) {
-            free_hold(copies, target, hold, post);
-        }
-    }
-}
-
 /* A hold is there; the owner may have given more than was asked for. */
 static void held(osc_cached_written_t *written, osc_cached_own_hold_t *hold)
 {

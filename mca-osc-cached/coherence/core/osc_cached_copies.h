@@ -272,10 +272,6 @@ static inline bool osc_cached_copies_is_held(const osc_cached_copies_t *copies, 
 void osc_cached_copies_complete(osc_cached_copies_t *copies, uint32_t target, uint64_t mark,
                                 const osc_cached_post_t *post);
 
-/** Frees the holds of this target that are kept for later writes. */
-void osc_cached_copies_release(osc_cached_copies_t *copies, uint32_t target,
-                               const osc_cached_post_t *post);
-
 /** This process drops a block, if it is VALID, and tells the owner (P3). With config.waits and
  * generations of its own the caller drops the bytes that DATA brought. @return whether it did */
 bool osc_cached_copies_evict(osc_cached_copies_t *copies, uint32_t target, uint64_t block,
