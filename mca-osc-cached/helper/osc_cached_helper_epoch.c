@@ -31,7 +31,7 @@ static int helper_fence(int mpi_assert, ompi_win_t *win)
     if (is_passive(helper)) {
         return OMPI_ERR_RMA_SYNC;
     }
-    flushed = ompi_osc_cached_helper_flush(NULL);
+    flushed = ompi_osc_cached_targets_flush(helper);
     ompi_osc_cached_targets_forget(helper);
     if (helper->starts_early) {
         mpi_assert &= ~MPI_MODE_NOPRECEDE; /* it would not wait for the others */
@@ -82,13 +82,12 @@ static int helper_start(struct ompi_group_t *group, int mpi_assert, ompi_win_t *
 static int helper_complete(ompi_win_t *win)
 {
     ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
-    int flushed = ompi_osc_cached_helper_flush(NULL);
+    int flushed = ompi_osc_cached_targets_flush(helper);
     int ret = helper->inner.osc_complete(win);
     ompi_osc_cached_helper_target_t *target;
-    uint32_t place = 0;
 
-    while (OMPI_SUCCESS == ret && 0 < helper->started
-           && NULL != (target = ompi_osc_cached_targets_next(helper, &place))) {
+    for (target = ompi_osc_cached_targets_first(helper);
+         OMPI_SUCCESS == ret && 0 < helper->started && NULL != target; target = target->next) {
         helper->started -= target->started;
         target->started = false;
         osc_cached_route_forget(&target->route);
@@ -179,12 +178,11 @@ static int helper_unlock_all(ompi_win_t *win)
     ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
     ompi_osc_cached_helper_target_t *target;
     int flushed, ret = OMPI_SUCCESS;
-    uint32_t place = 0;
 
     if (!helper->all) {
         return OMPI_ERR_RMA_SYNC;
     }
-    flushed = ompi_osc_cached_helper_flush(NULL);
+    flushed = ompi_osc_cached_targets_flush(helper);
     if (helper->inner_all) {
         uint64_t begin = ompi_osc_cached_now();
 
@@ -194,7 +192,7 @@ static int helper_unlock_all(ompi_win_t *win)
     helper->all = false;
     helper->all_locks = false;
     helper->inner_all = false;
-    while (NULL != (target = ompi_osc_cached_targets_next(helper, &place))) {
+    for (target = ompi_osc_cached_targets_first(helper); NULL != target; target = target->next) {
         target->flushed = target->issued;
         osc_cached_route_forget(&target->route);
         ret =
@@ -253,21 +251,25 @@ static int flush_all(ompi_osc_cached_helper_t *helper, bool local,
                      ompi_osc_base_module_flush_all_fn_t inner_flush)
 {
     ompi_osc_cached_helper_target_t *target;
-    uint32_t place = 0;
     uint64_t issued, begin;
     bool pending = false;
-    int flushed, ret;
+    int flushed = OMPI_SUCCESS, ret;
 
     if (!is_passive(helper)) {
         return inner_flush(helper->win);
     }
     ompi_osc_cached_targets_lock(helper);
     issued = helper->sequence;
-    while (!pending && NULL != (target = ompi_osc_cached_targets_next(helper, &place))) {
+    for (target = ompi_osc_cached_targets_first(helper); !pending && NULL != target;
+         target = target->next) {
         pending = ompi_osc_cached_target_is_pending(helper, target);
     }
     ompi_osc_cached_targets_unlock(helper);
-    flushed = local ? ompi_osc_cached_helper_flush_local(NULL) : ompi_osc_cached_helper_flush(NULL);
+    if (local) {
+        ompi_osc_cached_targets_flush_local(helper);
+    } else {
+        flushed = ompi_osc_cached_targets_flush(helper);
+    }
     ompi_osc_cached_targets_forget(helper);
     if (!pending) {
         return flushed;

@@ -452,7 +452,7 @@ static int operate(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_targ
         *request = waits;
         waits = NULL;
     } else if (NULL != waits) { /* parts of it may be on their way */
-        (void) ompi_osc_cached_helper_flush_local(target->remote);
+        ompi_osc_cached_helper_flush_local(target->remote);
     }
 drop_request:
     if (NULL != waits) {

@@ -539,6 +539,21 @@ osc_cached_remote_t *ompi_osc_cached_helper_reach(uint64_t name)
     return remote;
 }
 
+void ompi_osc_cached_helper_watch(osc_cached_remote_t *remote, osc_cached_window_id_t id,
+                                  osc_cached_refusals_t *refusals)
+{
+    lock();
+    osc_cached_client_watch(remote, id, refusals);
+    unlock();
+}
+
+void ompi_osc_cached_helper_unwatch(osc_cached_refusals_t *refusals)
+{
+    lock();
+    osc_cached_client_unwatch(refusals);
+    unlock();
+}
+
 static int submit(osc_cached_remote_t *remote, osc_cached_call_t *call)
 {
     osc_cached_push_t pushed;
@@ -604,51 +619,29 @@ int ompi_osc_cached_helper_unlock(osc_cached_remote_t *remote, osc_cached_window
     return ompi_osc_cached_helper_submit(remote, &call);
 }
 
-/* Wait for one process; the lock is held. */
-static int flush(osc_cached_remote_t *remote)
+int ompi_osc_cached_helper_flush(osc_cached_remote_t *remote, osc_cached_refusals_t *refusals)
 {
+    osc_cached_refused_t why;
     unsigned spins = 0;
 
+    lock();
     while (!osc_cached_client_is_idle(remote)) {
         let_progress(&spins);
     }
-    return ompi_osc_cached_helper_error(osc_cached_client_refused(&helper.client, remote));
-}
-
-int ompi_osc_cached_helper_flush(osc_cached_remote_t *remote)
-{
-    int ret = OMPI_SUCCESS;
-
-    lock();
-    if (NULL != remote) {
-        ret = flush(remote);
-    } else {
-        while (NULL != (remote = osc_cached_client_active(&helper.client))) {
-            int error = flush(remote);
-
-            ret = (OMPI_SUCCESS == ret) ? error : ret;
-        }
-    }
+    why = osc_cached_client_refused(refusals);
     unlock();
-    return ret;
+    return ompi_osc_cached_helper_error(why);
 }
 
-int ompi_osc_cached_helper_flush_local(osc_cached_remote_t *remote)
+void ompi_osc_cached_helper_flush_local(osc_cached_remote_t *remote)
 {
     unsigned spins = 0;
 
     lock();
-    if (NULL != remote) {
-        while (0 < remote->answers) {
-            let_progress(&spins);
-        }
-    } else {
-        while (helper.client.locks < helper.client.calls.count) {
-            let_progress(&spins);
-        }
+    while (0 < remote->answers) {
+        let_progress(&spins);
     }
     unlock();
-    return OMPI_SUCCESS;
 }
 
 void ompi_osc_cached_helper_request_begun(void)

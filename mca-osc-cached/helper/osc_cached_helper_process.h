@@ -77,6 +77,10 @@ void ompi_osc_cached_helper_stored(void *cookie, bool good);
 
 /** @return NULL: it cannot be reached */
 osc_cached_remote_t *ompi_osc_cached_helper_reach(uint64_t name);
+/** Keep from now on what it refuses of a window, and no more. */
+void ompi_osc_cached_helper_watch(osc_cached_remote_t *remote, osc_cached_window_id_t id,
+                                  osc_cached_refusals_t *refusals);
+void ompi_osc_cached_helper_unwatch(osc_cached_refusals_t *refusals);
 /** Send all of an operation.  @return an Open MPI error code */
 int ompi_osc_cached_helper_submit(osc_cached_remote_t *remote, osc_cached_call_t *call);
 /** Take the lock of a window. */
@@ -84,11 +88,11 @@ int ompi_osc_cached_helper_lock(osc_cached_remote_t *remote, osc_cached_window_i
                                 bool exclusive);
 /** Give it back; all operations under it must be complete. */
 int ompi_osc_cached_helper_unlock(osc_cached_remote_t *remote, osc_cached_window_id_t id);
-/** Wait until a process has done all that we sent; NULL: all processes.
- * @return the first refusal since the last time */
-int ompi_osc_cached_helper_flush(osc_cached_remote_t *remote);
+/** Wait until a process has done all that we sent.
+ * @return why an operation on the window was refused since the last time */
+int ompi_osc_cached_helper_flush(osc_cached_remote_t *remote, osc_cached_refusals_t *refusals);
 /** Wait until all answers are there. */
-int ompi_osc_cached_helper_flush_local(osc_cached_remote_t *remote);
+void ompi_osc_cached_helper_flush_local(osc_cached_remote_t *remote);
 /** The request of an R-form begins, and completes: while there is one, all of Open MPI's progress
  * is also ours. */
 void ompi_osc_cached_helper_request_begun(void);

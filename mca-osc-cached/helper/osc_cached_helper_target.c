@@ -49,6 +49,11 @@ ompi_osc_cached_helper_target_t *ompi_osc_cached_helper_find(ompi_osc_cached_hel
                        != osc_cached_map_add(&helper->targets, (uint64_t) rank, 0, target)) {
                 free(target);
                 target = NULL;
+            } else {
+                ompi_osc_cached_helper_watch(
+                    target->remote, ompi_osc_cached_helper_id(helper, rank), &target->refusals);
+                target->next = ompi_osc_cached_targets_first(helper);
+                atomic_store_explicit(&helper->first, target, memory_order_release);
             }
         }
     }
@@ -212,10 +217,14 @@ int ompi_osc_cached_target_flush(ompi_osc_cached_helper_t *helper,
     uint64_t begin =
         0 < atomic_load_explicit(&helper->away, memory_order_relaxed) ? ompi_osc_cached_now() : 0;
     uint64_t sent = atomic_load_explicit(&target->sent, memory_order_acquire);
-    int ret = local ? ompi_osc_cached_helper_flush_local(target->remote)
-                    : ompi_osc_cached_helper_flush(target->remote);
+    int ret;
 
-    if (0 < begin && !local) {
+    if (local) {
+        ompi_osc_cached_helper_flush_local(target->remote);
+        return OMPI_SUCCESS;
+    }
+    ret = ompi_osc_cached_helper_flush(target->remote, &target->refusals);
+    if (0 < begin) {
         ompi_osc_cached_targets_lock(helper);
         if (is_away(target) && 0 < target->route.units[OSC_CACHED_ROUTE_HELPER]) {
             osc_cached_presence_helped(&target->presence, ompi_osc_cached_now() - begin);
@@ -223,10 +232,31 @@ int ompi_osc_cached_target_flush(ompi_osc_cached_helper_t *helper,
         }
         ompi_osc_cached_targets_unlock(helper);
     }
-    if (!local) {
+    atomic_store_explicit(&target->done, sent, memory_order_relaxed);
+    return ret;
+}
+
+int ompi_osc_cached_targets_flush(ompi_osc_cached_helper_t *helper)
+{
+    int ret = OMPI_SUCCESS;
+
+    for (ompi_osc_cached_helper_target_t *target = ompi_osc_cached_targets_first(helper);
+         NULL != target; target = target->next) {
+        uint64_t sent = atomic_load_explicit(&target->sent, memory_order_acquire);
+
+        ret = ompi_osc_cached_helper_first_error(
+            ret, ompi_osc_cached_helper_flush(target->remote, &target->refusals));
         atomic_store_explicit(&target->done, sent, memory_order_relaxed);
     }
     return ret;
+}
+
+void ompi_osc_cached_targets_flush_local(ompi_osc_cached_helper_t *helper)
+{
+    for (ompi_osc_cached_helper_target_t *target = ompi_osc_cached_targets_first(helper);
+         NULL != target; target = target->next) {
+        ompi_osc_cached_helper_flush_local(target->remote);
+    }
 }
 
 void ompi_osc_cached_target_judge(ompi_osc_cached_helper_t *helper,
@@ -250,9 +280,8 @@ void ompi_osc_cached_target_judge(ompi_osc_cached_helper_t *helper,
 void ompi_osc_cached_targets_judge(ompi_osc_cached_helper_t *helper, uint64_t begin)
 {
     ompi_osc_cached_helper_target_t *target;
-    uint32_t place = 0;
 
-    while (NULL != (target = ompi_osc_cached_targets_next(helper, &place))) {
+    for (target = ompi_osc_cached_targets_first(helper); NULL != target; target = target->next) {
         if (ompi_osc_cached_target_is_pending(helper, target)) {
             ompi_osc_cached_target_judge(helper, target, begin);
         }
@@ -262,10 +291,9 @@ void ompi_osc_cached_targets_judge(ompi_osc_cached_helper_t *helper, uint64_t be
 void ompi_osc_cached_targets_forget(ompi_osc_cached_helper_t *helper)
 {
     ompi_osc_cached_helper_target_t *target;
-    uint32_t place = 0;
 
     ompi_osc_cached_targets_lock(helper);
-    while (NULL != (target = ompi_osc_cached_targets_next(helper, &place))) {
+    for (target = ompi_osc_cached_targets_first(helper); NULL != target; target = target->next) {
         osc_cached_route_forget(&target->route);
     }
     ompi_osc_cached_targets_unlock(helper);

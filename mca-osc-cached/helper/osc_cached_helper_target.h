@@ -31,18 +31,12 @@ static inline void ompi_osc_cached_targets_unlock(ompi_osc_cached_helper_t *help
     }
 }
 
-/** The next target that we have to do with, from a place on.  @return NULL: there is no more */
+/** The targets that we have to do with: the first one, and then next of each, which needs no lock.
+ * @return NULL: there is none */
 static inline ompi_osc_cached_helper_target_t *
-ompi_osc_cached_targets_next(ompi_osc_cached_helper_t *helper, uint32_t *place)
+ompi_osc_cached_targets_first(ompi_osc_cached_helper_t *helper)
 {
-    while (*place < helper->targets.cells) {
-        ompi_osc_cached_helper_target_t *target = helper->targets.cell[(*place)++].value;
-
-        if (NULL != target) {
-            return target;
-        }
-    }
-    return NULL;
+    return atomic_load_explicit(&helper->first, memory_order_acquire);
 }
 
 /** The target that was asked for last.  @return NULL: it was another one */
@@ -136,6 +130,10 @@ int ompi_osc_cached_target_let_go(ompi_osc_cached_helper_t *helper,
 /** A flush of the helper, which is measured while it does the work of both. */
 int ompi_osc_cached_target_flush(ompi_osc_cached_helper_t *helper,
                                  ompi_osc_cached_helper_target_t *target, bool local);
+
+/** The same of all targets, whose time is nobody's own. */
+int ompi_osc_cached_targets_flush(ompi_osc_cached_helper_t *helper);
+void ompi_osc_cached_targets_flush_local(ompi_osc_cached_helper_t *helper);
 
 /** An operation was sent to the helper: a flush that began before does not complete it. */
 static inline void ompi_osc_cached_target_sent(ompi_osc_cached_helper_target_t *target)

@@ -29,11 +29,12 @@ static opal_mutex_t lock = OPAL_MUTEX_STATIC_INIT;
 
 static void destroy(ompi_osc_cached_helper_t *helper)
 {
-    ompi_osc_cached_helper_target_t *target;
-    uint32_t place = 0;
+    ompi_osc_cached_helper_target_t *target, *next;
 
     ompi_osc_cached_reader_destroy(helper->reader);
-    while (NULL != (target = ompi_osc_cached_targets_next(helper, &place))) {
+    for (target = ompi_osc_cached_targets_first(helper); NULL != target; target = next) {
+        next = target->next;
+        ompi_osc_cached_helper_unwatch(&target->refusals);
         free(target);
     }
     osc_cached_map_fini(&helper->targets);
@@ -80,7 +81,7 @@ static int helper_free(ompi_win_t *win)
     helper = *link;
     *link = helper->next;
     opal_mutex_unlock(&lock);
-    flushed = ompi_osc_cached_helper_flush(NULL);
+    flushed = ompi_osc_cached_targets_flush(helper);
     *win->w_osc_module = helper->inner;
     /* All processes wait for each other in there, and each has nothing on its way to another one
      * when it comes: then nobody needs our memory, and no lock of the window. */

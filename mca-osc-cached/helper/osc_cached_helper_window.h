@@ -31,8 +31,10 @@
 BEGIN_C_DECLS
 
 /** A process of the window that we have to do with. */
-typedef struct {
+typedef struct ompi_osc_cached_helper_target_t {
+    struct ompi_osc_cached_helper_target_t *next; /**< of the window */
     osc_cached_remote_t *remote;
+    osc_cached_refusals_t refusals;
     int rank;
     int type;              /**< of the lock */
     bool locked;           /**< by MPI_Win_lock */
@@ -96,9 +98,10 @@ typedef struct ompi_osc_cached_helper_t {
     uint64_t sequence; /**< operations of the inner component in passive epochs */
     uint64_t flushed;  /**< those up to here are complete */
 
-    osc_cached_map_t targets;                        /**< by rank */
-    _Atomic(ompi_osc_cached_helper_target_t *) last; /**< the last one asked for */
-    opal_mutex_t lock;                               /**< of targets, when threaded */
+    osc_cached_map_t targets;                         /**< by rank */
+    _Atomic(ompi_osc_cached_helper_target_t *) first; /**< of all; new ones come before it */
+    _Atomic(ompi_osc_cached_helper_target_t *) last;  /**< the last one asked for */
+    opal_mutex_t lock;                                /**< of targets, when threaded */
     bool threaded;
     int opened;                   /**< memories that our helper serves */
     _Atomic unsigned long served; /**< operations of others on these */

@@ -1,5 +1,5 @@
 /* H12, H15: an operation outside of the target's memory is an error of the origin at the next
- * flush, one without an epoch at once; target and origin live.
+ * flush of the window, and of no other one; one without an epoch at once; target and origin live.
  * test: for=osc-cached needs=cache ranks=2 transport=shm,tcp limit=60 mca="osc_cached_helper=on"
  * test: for=osc-cached needs=cache ranks=2 transport=shm,tcp limit=60 mca="osc_cached_helper=on osc_cached_helper_per=node"
  *
@@ -7,6 +7,32 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "helper.h"
+
+/* What was refused on one window is no error of another one, and is not forgotten with it. */
+static void two_windows(MPI_Win win)
+{
+    long *base, one = 1;
+    MPI_Win other = test_win_make(NULL, 4 * sizeof(long), sizeof(long), &base);
+
+    test_barrier();
+    if (0 == test_rank) {
+        OK(MPI_Win_lock_all(0, win));
+        OK(MPI_Accumulate(&one, 1, MPI_LONG, 1, 4, 1, MPI_LONG, MPI_SUM, win));
+        OK(MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, other));
+        OK(MPI_Accumulate(&one, 1, MPI_LONG, 1, 3, 1, MPI_LONG, MPI_SUM, other));
+        OK(MPI_Win_flush(1, other));
+        OK(MPI_Win_flush_all(other));
+        OK(MPI_Win_unlock(1, other));
+    }
+    OK(MPI_Win_fence(0, other));
+    OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, other));
+    OK(MPI_Win_free(&other));
+    if (0 == test_rank) {
+        FAILS(MPI_Win_flush(1, win), MPI_ERR_RMA_RANGE);
+        OK(MPI_Accumulate(&one, 1, MPI_LONG, 1, 4, 1, MPI_LONG, MPI_SUM, win));
+        FAILS(MPI_Win_unlock_all(win), MPI_ERR_RMA_RANGE);
+    }
+}
 
 int main(int argc, char **argv)
 {
@@ -43,6 +69,7 @@ int main(int argc, char **argv)
     OK(MPI_Reduce(&(unsigned long){counter(&c, "helper_served")}, &did, 1, MPI_UNSIGNED_LONG,
                   MPI_SUM, 0, MPI_COMM_WORLD));
     CHECK(0 != test_rank || 10 == did, "helpers did %lu of the 10 good ones", did);
+    two_windows(win);
     counters_close(&c);
     OK(MPI_Win_free(&win));
     return test_done();

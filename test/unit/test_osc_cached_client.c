@@ -465,6 +465,18 @@ static void choose(process_t *process)
     }
 }
 
+static bool is_idle(const osc_cached_client_t *client)
+{
+    bool idle = true;
+
+    for (const osc_cached_link_t *link = client->all.next; link != &client->all;
+         link = link->next) {
+        idle =
+            idle && osc_cached_client_is_idle(OSC_CACHED_LIST_OF(link, osc_cached_remote_t, link));
+    }
+    return idle;
+}
+
 /* Let a process do what it can. @return whether it has more to do */
 static bool act(process_t *process, uint64_t operations)
 {
@@ -497,7 +509,7 @@ static bool act(process_t *process, uint64_t operations)
     }
     assert_int_equal(osc_cached_client_verify(&process->client), 0);
     return NULL != process->present || FREE != process->section || process->done < operations
-           || 0 < process->open || NULL != osc_cached_client_active(&process->client);
+           || 0 < process->open || !is_idle(&process->client);
 }
 
 static void run(uint64_t operations)
@@ -607,25 +619,34 @@ static void flush(process_t *process, osc_cached_remote_t *remote)
     assert_int_equal(osc_cached_client_verify(&process->client), 0);
 }
 
-/* What the target refuses is told at the next flush, and ends what waits for an answer. */
+/* What the target refuses is told at the next flush of that window, and ends what waits for an
+ * answer. */
 static void test_refusals(void **state)
 {
     process_t *process = &world[0];
     osc_cached_remote_t *remote;
+    osc_cached_refusals_t refusals, others[3];
     operation_t *operation;
     bool over = false;
     (void) state;
 
     world_create(3, config_default());
     remote = osc_cached_client_remote(&process->client, 2);
+    for (unsigned i = 0; i < 3; i++) { /* each differs in one part of the name */
+        osc_cached_window_id_t other = window_id;
+
+        other.creator += 0 == i;
+        other.number += 1 == i;
+        other.part += 2 == i;
+        osc_cached_client_watch(remote, other, &others[i]);
+    }
+    osc_cached_client_watch(remote, window_id, &refusals);
     operation = begin(process, 1, OSC_CACHED_WIRE_PUT, WINDOW - 4, 200);
     assert_int_equal(push(process, operation), OSC_CACHED_PUSH_SENT);
     free(operation);
     flush(process, remote);
-    assert_ptr_equal(osc_cached_client_active(&process->client), remote);
-    assert_int_equal(osc_cached_client_refused(&process->client, remote), OSC_CACHED_REFUSED_RANGE);
-    assert_null(osc_cached_client_active(&process->client));
-    assert_int_equal(osc_cached_client_refused(&process->client, remote), OSC_CACHED_REFUSED_NOT);
+    assert_int_equal(osc_cached_client_refused(&refusals), OSC_CACHED_REFUSED_RANGE);
+    assert_int_equal(osc_cached_client_refused(&refusals), OSC_CACHED_REFUSED_NOT);
 
     operation = begin(process, 1, OSC_CACHED_WIRE_FETCH, WINDOW - 8, SLICE);
     operation->call.request.element = OSC_CACHED_UINT64;
@@ -634,13 +655,23 @@ static void test_refusals(void **state)
     flush(process, remote);
     assert_true(over);
     assert_int_equal(refused, 1);
-    assert_int_equal(osc_cached_client_refused(&process->client, remote), OSC_CACHED_REFUSED_RANGE);
+    assert_int_equal(osc_cached_client_refused(&refusals), OSC_CACHED_REFUSED_RANGE);
 
     operation = begin(process, 1, OSC_CACHED_WIRE_UNLOCK, 0, 0);
     assert_int_equal(push(process, operation), OSC_CACHED_PUSH_SENT);
     free(operation);
     flush(process, remote);
-    assert_int_equal(osc_cached_client_refused(&process->client, remote), OSC_CACHED_REFUSED_LOCK);
+    assert_int_equal(osc_cached_client_refused(&refusals), OSC_CACHED_REFUSED_LOCK);
+
+    osc_cached_client_unwatch(&refusals);
+    operation = begin(process, 1, OSC_CACHED_WIRE_UNLOCK, 0, 0);
+    assert_int_equal(push(process, operation), OSC_CACHED_PUSH_SENT);
+    free(operation);
+    flush(process, remote);
+    assert_int_equal(osc_cached_client_refused(&refusals), OSC_CACHED_REFUSED_NOT);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(osc_cached_client_refused(&others[i]), OSC_CACHED_REFUSED_NOT);
+    }
     world_destroy();
 }
 

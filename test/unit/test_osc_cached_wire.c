@@ -158,14 +158,21 @@ static void test_replies(void **state)
                                     .length = OSC_CACHED_WIRE_DATA == kind ? 12 : 0,
                                     .buffers = random_below(&random, INT32_MAX),
                                     .chunk = random_below(&random, INT32_MAX),
-                                    .room = random_below(&random, INT32_MAX)};
+                                    .room = random_below(&random, INT32_MAX),
+                                    .window = {.creator = any64(&random),
+                                               .number = random_below(&random, INT32_MAX),
+                                               .part = random_below(&random, INT32_MAX)}};
 
         osc_cached_reply_encode(&reply, header);
         assert_true(osc_cached_reply_decode(header, sizeof(header), reply.length, &read));
         osc_cached_reply_encode(&read, again);
         assert_memory_equal(header, again, sizeof(header));
         assert_int_equal(read.target, reply.target);
-        assert_int_equal(read.room, reply.room);
+        if (OSC_CACHED_WIRE_FAILED == kind) {
+            assert_memory_equal(&read.window, &reply.window, sizeof(reply.window));
+        } else {
+            assert_int_equal(read.room, reply.room);
+        }
         assert_false(osc_cached_reply_decode(header, sizeof(header), reply.length + 1, &read));
         assert_false(osc_cached_reply_decode(header, sizeof(header) + 1, reply.length, &read));
         /* a status where none belongs, none where one does, and one that is none */

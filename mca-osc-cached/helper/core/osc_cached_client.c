@@ -20,7 +20,6 @@ void osc_cached_client_init(osc_cached_client_t *client, const osc_cached_client
     osc_cached_map_init(&client->remotes, config->alloc);
     osc_cached_map_init(&client->calls, config->alloc);
     osc_cached_list_init(&client->all);
-    osc_cached_list_init(&client->active);
 }
 
 void osc_cached_client_fini(osc_cached_client_t *client)
@@ -52,29 +51,13 @@ osc_cached_remote_t *osc_cached_client_remote(osc_cached_client_t *client, uint6
     }
     *remote = (osc_cached_remote_t){.name = name};
     osc_cached_account_init(&remote->account);
-    osc_cached_list_init(&remote->active);
+    osc_cached_list_init(&remote->refusals);
     if (OSC_CACHED_OK != osc_cached_map_add(&client->remotes, name, 0, remote)) {
         alloc->free(alloc->context, remote, sizeof(*remote));
         return NULL;
     }
     osc_cached_list_add(&client->all, &remote->link);
     return remote;
-}
-
-/* Has a flush to look at it? */
-static bool is_active(const osc_cached_remote_t *remote)
-{
-    return !osc_cached_client_is_idle(remote) || OSC_CACHED_REFUSED_NOT != remote->refused;
-}
-
-/* Keep the list of active remotes. */
-static void classify(osc_cached_client_t *client, osc_cached_remote_t *remote)
-{
-    if (!is_active(remote)) {
-        osc_cached_list_remove(&remote->active);
-    } else if (osc_cached_list_is_empty(&remote->active)) {
-        osc_cached_list_add(&client->active, &remote->active);
-    }
 }
 
 /* Send a request in memory that was reserved for it. */
@@ -129,11 +112,8 @@ static void count_call(osc_cached_client_t *client, const osc_cached_call_t *cal
 /* The answer is there, or there will be none. */
 static void finish(osc_cached_client_t *client, osc_cached_call_t *call)
 {
-    osc_cached_remote_t *remote = call->remote;
-
     (void) osc_cached_map_remove(&client->calls, call->request.token, 0);
     count_call(client, call, -1);
-    classify(client, remote);
     call->end(call, call->refused);
 }
 
@@ -194,7 +174,7 @@ static bool teach(osc_cached_client_t *client, osc_cached_remote_t *remote, osc_
                   uint32_t bytes)
 {
     unsigned char *message = client->config.reserve(client->config.context, bytes);
-    osc_cached_request_t request = {.kind = OSC_CACHED_WIRE_TYPE};
+    osc_cached_request_t request = {.kind = OSC_CACHED_WIRE_TYPE, .window = call->request.window};
 
     if (NULL == message) {
         return false;
@@ -307,15 +287,28 @@ osc_cached_push_t osc_cached_client_push(osc_cached_client_t *client, osc_cached
     }
     call->pushing = false;
     --remote->pushing;
-    classify(client, remote);
     if (OSC_CACHED_PUSH_NO_MEMORY == pushed && has_answer(call)) {
         (void) osc_cached_map_remove(&client->calls, call->request.token, 0);
         count_call(client, call, -1);
-        classify(client, remote);
     } else if (OSC_CACHED_REFUSED_NOT != call->refused) {
         finish(client, call);
     }
     return pushed;
+}
+
+/* Keep why an operation was refused, where somebody will ask. */
+static void keep_refusal(const osc_cached_remote_t *remote, const osc_cached_reply_t *reply)
+{
+    for (osc_cached_link_t *link = remote->refusals.next; link != &remote->refusals;
+         link = link->next) {
+        osc_cached_refusals_t *refusals = OSC_CACHED_LIST_OF(link, osc_cached_refusals_t, link);
+
+        if (reply->window.creator == refusals->window.creator
+            && reply->window.number == refusals->window.number
+            && reply->window.part == refusals->window.part) {
+            refusals->why = reply->status;
+        }
+    }
 }
 
 /* What a reply says of a call. */
@@ -325,7 +318,7 @@ static void answer(osc_cached_client_t *client, osc_cached_remote_t *remote,
     osc_cached_call_t *call = osc_cached_map_get(&client->calls, reply->token, 0);
 
     if (OSC_CACHED_WIRE_FAILED == reply->kind) {
-        remote->refused = reply->status;
+        keep_refusal(remote, reply);
     }
     if (NULL == call || remote != call->remote) {
         return;
@@ -387,16 +380,25 @@ void osc_cached_client_receive(osc_cached_client_t *client, const void *header, 
         && post_plain(client, remote, OSC_CACHED_WIRE_RELEASE)) {
         osc_cached_account_released(&remote->account);
     }
-    classify(client, remote);
 }
 
-osc_cached_refused_t osc_cached_client_refused(osc_cached_client_t *client,
-                                               osc_cached_remote_t *remote)
+void osc_cached_client_watch(osc_cached_remote_t *remote, osc_cached_window_id_t window,
+                             osc_cached_refusals_t *refusals)
 {
-    osc_cached_refused_t why = remote->refused;
+    *refusals = (osc_cached_refusals_t){.window = window};
+    osc_cached_list_add(&remote->refusals, &refusals->link);
+}
 
-    remote->refused = OSC_CACHED_REFUSED_NOT;
-    classify(client, remote);
+void osc_cached_client_unwatch(osc_cached_refusals_t *refusals)
+{
+    osc_cached_list_remove(&refusals->link);
+}
+
+osc_cached_refused_t osc_cached_client_refused(osc_cached_refusals_t *refusals)
+{
+    osc_cached_refused_t why = refusals->why;
+
+    refusals->why = OSC_CACHED_REFUSED_NOT;
     return why;
 }
 
@@ -412,10 +414,6 @@ int osc_cached_client_verify(const osc_cached_client_t *client)
         if (0 != osc_cached_account_verify(&remote->account)) {
             return 1;
         }
-        if (0 == remote->pushing
-            && is_active(remote) == osc_cached_list_is_empty(&remote->active)) {
-            return 2;
-        }
     }
-    return answers == client->calls.count ? 0 : 3;
+    return answers == client->calls.count ? 0 : 2;
 }

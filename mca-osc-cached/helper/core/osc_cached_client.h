@@ -24,16 +24,15 @@
  * Order. Requests of one origin are done at the target in the order in which they were sent, so
  * operations are done in the order in which they were pushed to the end.
  *
- * Refusals. Most operations have gone when the target refuses them: the remote keeps the reason
- * until osc_cached_client_refused asks for it, at the next flush.
+ * Refusals. Most operations have gone when the target refuses them: the reason is kept for their
+ * window until osc_cached_client_refused asks for it, at the next flush.
  *
  * Thread safety: none; the owner calls it under one lock. Several threads may be pushing: each has
  * a call of its own.
  *
  * Invariants (osc_cached_client_verify returns the number of the first broken one):
  *  I1 each remote's account fulfils its own invariants (osc_cached_account.h).
- *  I2 a remote is in the list active exactly when it is not idle, or has a refusal to tell.
- *  I3 the answers that remotes wait for, and the locks, are the calls in the table.
+ *  I2 the answers that remotes wait for, and the locks, are the calls in the table.
  */
 #ifndef OSC_CACHED_CLIENT_H
 #define OSC_CACHED_CLIENT_H
@@ -43,15 +42,21 @@
 
 /** A process that operations go to. */
 typedef struct osc_cached_remote {
-    osc_cached_link_t link; /**< in the client's list of all */
-    osc_cached_link_t active;
+    osc_cached_link_t link;     /**< in the client's list of all */
+    osc_cached_link_t refusals; /**< of the windows that have operations there */
     uint64_t name;
     osc_cached_account_t account;
     uint32_t answers; /**< calls that wait for theirs, but for locks */
     uint32_t pushing; /**< calls that are not sent to the end */
-    osc_cached_refused_t refused;
-    void *context; /**< the owner's */
+    void *context;    /**< the owner's */
 } osc_cached_remote_t;
+
+/** What was refused of the operations on a window at one process. */
+typedef struct osc_cached_refusals {
+    osc_cached_link_t link; /**< in the remote's list */
+    osc_cached_window_id_t window;
+    osc_cached_refused_t why; /**< the last one that was not asked for */
+} osc_cached_refusals_t;
 
 /**
  * An operation. The caller sets the first part. Of request: kind, window, at, count, operation,
@@ -112,8 +117,7 @@ typedef struct osc_cached_client {
     osc_cached_map_t calls;   /**< that wait for an answer, by token */
     uint32_t locks;           /**< of these calls, those that wait for a lock */
     osc_cached_link_t all;
-    osc_cached_link_t active; /**< remotes that a flush has to look at */
-    uint64_t token;           /**< last one given */
+    uint64_t token; /**< last one given */
     osc_cached_client_counts_t counts;
 } osc_cached_client_t;
 
@@ -140,17 +144,13 @@ static inline bool osc_cached_client_is_idle(const osc_cached_remote_t *remote)
     return osc_cached_account_is_quiet(&remote->account) && 0 == remote->answers;
 }
 
-/** A remote that is not idle, or has a refusal to tell; NULL: there is none. */
-static inline osc_cached_remote_t *osc_cached_client_active(const osc_cached_client_t *client)
-{
-    return osc_cached_list_is_empty(&client->active)
-               ? NULL
-               : OSC_CACHED_LIST_OF(client->active.next, osc_cached_remote_t, active);
-}
+/** Keep from now on what is refused of a window, and no more: of others nothing is kept. */
+void osc_cached_client_watch(osc_cached_remote_t *remote, osc_cached_window_id_t window,
+                             osc_cached_refusals_t *refusals);
+void osc_cached_client_unwatch(osc_cached_refusals_t *refusals);
 
 /** Why an operation was refused since the last time this was asked. */
-osc_cached_refused_t osc_cached_client_refused(osc_cached_client_t *client,
-                                               osc_cached_remote_t *remote);
+osc_cached_refused_t osc_cached_client_refused(osc_cached_refusals_t *refusals);
 
 /** @return 0, or the number of the first broken invariant of this file */
 int osc_cached_client_verify(const osc_cached_client_t *client);

@@ -61,12 +61,14 @@ void osc_cached_server_reply_plain(osc_cached_server_t *server, osc_cached_sessi
 }
 
 void osc_cached_server_refuse(osc_cached_server_t *server, osc_cached_session_t *session,
-                              uint64_t origin, uint64_t token, osc_cached_refused_t why)
+                              uint64_t origin, osc_cached_window_id_t window, uint64_t token,
+                              osc_cached_refused_t why)
 {
     ++server->counts.refused;
     (void) osc_cached_server_reply(server, session, origin,
                                    (osc_cached_reply_t){.kind = OSC_CACHED_WIRE_FAILED,
                                                         .status = (uint8_t) why,
+                                                        .window = window,
                                                         .token = token},
                                    NULL, NULL);
 }
@@ -169,7 +171,7 @@ void osc_cached_server_close(osc_cached_server_t *server, osc_cached_window_id_t
     }
     while (NULL != (waiter = osc_cached_lock_forget(&window->lock, 0, true))) {
         osc_cached_server_refuse(server, osc_cached_map_get(&server->by_origin, waiter->origin, 0),
-                                 waiter->origin, waiter->token, OSC_CACHED_REFUSED_WINDOW);
+                                 waiter->origin, id, waiter->token, OSC_CACHED_REFUSED_WINDOW);
         osc_cached_server_free_waiter(server, waiter);
     }
     osc_cached_list_remove(&window->link);

@@ -80,7 +80,7 @@ typedef struct osc_cached_served {
     _Atomic unsigned long *served; /* operations; NULL: nobody wants to know */
     osc_cached_listen_fn_t listen; /* to notes; NULL: nobody does */
     void *listener;
-    osc_cached_store_t store;      /* NULL: base is memory */
+    osc_cached_store_t store; /* NULL: base is memory */
     void *store_context;
     osc_cached_lock_t lock;
 } osc_cached_served_t;
@@ -130,7 +130,8 @@ osc_cached_sending_t osc_cached_server_reply(osc_cached_server_t *server,
 void osc_cached_server_reply_plain(osc_cached_server_t *server, osc_cached_session_t *session,
                                    uint64_t origin, osc_cached_wire_kind_t kind, uint64_t token);
 void osc_cached_server_refuse(osc_cached_server_t *server, osc_cached_session_t *session,
-                              uint64_t origin, uint64_t token, osc_cached_refused_t why);
+                              uint64_t origin, osc_cached_window_id_t window, uint64_t token,
+                              osc_cached_refused_t why);
 
 void osc_cached_server_free_waiter(osc_cached_server_t *server, osc_cached_waiter_t *waiter);
 

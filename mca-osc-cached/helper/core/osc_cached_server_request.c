@@ -161,10 +161,12 @@ static osc_cached_reply_buffer_t *find_reply(const osc_cached_server_t *server,
 }
 
 /* The device has an error. */
-static void fail(osc_cached_server_t *server, osc_cached_session_t *session, uint64_t token)
+static void fail(osc_cached_server_t *server, osc_cached_session_t *session,
+                 const osc_cached_request_t *request)
 {
     advance(session);
-    osc_cached_server_refuse(server, session, session->origin, token, OSC_CACHED_REFUSED_IO);
+    osc_cached_server_refuse(server, session, session->origin, request->window, request->token,
+                             OSC_CACHED_REFUSED_IO);
 }
 
 /* Send what fits of a GET, which is the first of the held requests unless all of it fits at once.
@@ -189,7 +191,7 @@ static bool answer_get(osc_cached_server_t *server, osc_cached_session_t *sessio
             return false;
         }
         if (OSC_CACHED_STORE_FAILED == stored) {
-            fail(server, session, request->token);
+            fail(server, session, request);
             return true;
         }
         server->counts.bytes += part.length;
@@ -242,7 +244,8 @@ static bool operate(osc_cached_server_t *server, osc_cached_session_t *session,
     if (OSC_CACHED_REFUSED_NOT != why) {
         session->storing = OSC_CACHED_STORING_NOT; /* the window was closed meanwhile */
         advance(session);
-        osc_cached_server_refuse(server, session, session->origin, request->token, why);
+        osc_cached_server_refuse(server, session, session->origin, request->window, request->token,
+                                 why);
         return true;
     }
     if (OSC_CACHED_WIRE_GET == request->kind && 0 < request->length) {
@@ -263,7 +266,7 @@ static bool operate(osc_cached_server_t *server, osc_cached_session_t *session,
         return false;
     }
     if (OSC_CACHED_STORE_FAILED == stored) {
-        fail(server, session, request->token);
+        fail(server, session, request);
         return true;
     }
     server->counts.bytes += request->length;
@@ -318,7 +321,8 @@ static bool serve(osc_cached_server_t *server, osc_cached_session_t *session,
         break;
     }
     if (OSC_CACHED_REFUSED_NOT != why) {
-        osc_cached_server_refuse(server, session, session->origin, request->token, why);
+        osc_cached_server_refuse(server, session, session->origin, request->window, request->token,
+                                 why);
     }
     if (request->last && 0 < session->spares && request->token == session->series) {
         osc_cached_session_give_spares_back(server, session);
@@ -442,7 +446,7 @@ void osc_cached_server_receive(osc_cached_server_t *server, const void *header, 
         || session->number != request.session || !is_expected(session, request.number)
         || (data_bytes > session->chunk
             && (data_bytes > server->config.spare_bytes || 0 == session->spares))) {
-        osc_cached_server_refuse(server, NULL, request.origin, request.token,
+        osc_cached_server_refuse(server, NULL, request.origin, request.window, request.token,
                                  OSC_CACHED_REFUSED_OTHER);
         return;
     }
@@ -468,7 +472,7 @@ void osc_cached_server_receive(osc_cached_server_t *server, const void *header, 
         } else {
             session->lost |= (uint64_t) 1 << ahead;
         }
-        osc_cached_server_refuse(server, session, request.origin, request.token,
+        osc_cached_server_refuse(server, session, request.origin, request.window, request.token,
                                  OSC_CACHED_REFUSED_OTHER);
     }
     serve_held(server, session);

@@ -12,6 +12,7 @@
  *              76 announce  80 part of the window  84 zero
  *     reply    0 kind  1 status  2 zero  4 session  8 target  16 done  24 token  32 offset
  *              40 length  44 buffers  48 chunk  52 room
+ *     FAILED   32 creator  40 zero  44 number of the window  48 part of the window  52 zero
  */
 #include "osc_cached_wire.h"
 
@@ -78,6 +79,14 @@ void osc_cached_reply_encode(const osc_cached_reply_t *reply, void *header)
     put64(to + 8, reply->target);
     put64(to + 16, reply->done);
     put64(to + 24, reply->token);
+    if (OSC_CACHED_WIRE_FAILED == reply->kind) {
+        put64(to + 32, reply->window.creator);
+        put32(to + 40, 0);
+        put32(to + 44, reply->window.number);
+        put32(to + 48, reply->window.part);
+        put32(to + 52, 0);
+        return;
+    }
     put64(to + 32, reply->offset);
     put32(to + 40, reply->length);
     put32(to + 44, reply->buffers);
@@ -165,7 +174,8 @@ bool osc_cached_reply_decode(const void *header, size_t header_bytes, size_t dat
     if (OSC_CACHED_REPLY_BYTES != header_bytes || from[0] < OSC_CACHED_WIRE_GRANT
         || from[0] >= OSC_CACHED_WIRE_REPLIES || from[1] >= OSC_CACHED_REFUSED_END || 0 != from[2]
         || 0 != from[3] || (OSC_CACHED_WIRE_FAILED == from[0]) != (0 != from[1])
-        || data_bytes != get32(from + 40) || (0 != data_bytes && OSC_CACHED_WIRE_DATA != from[0])) {
+        || data_bytes != get32(from + 40) || (0 != data_bytes && OSC_CACHED_WIRE_DATA != from[0])
+        || (OSC_CACHED_WIRE_FAILED == from[0] && 0 != get32(from + 52))) {
         return false;
     }
     *reply = (osc_cached_reply_t){
@@ -175,11 +185,16 @@ bool osc_cached_reply_decode(const void *header, size_t header_bytes, size_t dat
         .target = get64(from + 8),
         .done = get64(from + 16),
         .token = get64(from + 24),
-        .offset = get64(from + 32),
-        .length = get32(from + 40),
-        .buffers = get32(from + 44),
-        .chunk = get32(from + 48),
-        .room = get32(from + 52),
     };
+    if (OSC_CACHED_WIRE_FAILED == reply->kind) {
+        reply->window = (osc_cached_window_id_t){
+            .creator = get64(from + 32), .number = get32(from + 44), .part = get32(from + 48)};
+    } else {
+        reply->offset = get64(from + 32);
+        reply->length = get32(from + 40);
+        reply->buffers = get32(from + 44);
+        reply->chunk = get32(from + 48);
+        reply->room = get32(from + 52);
+    }
     return true;
 }

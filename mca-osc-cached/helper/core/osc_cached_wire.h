@@ -36,7 +36,8 @@
  *                                        series token may come at once, of chunk bytes
  *     DATA       packed bytes            of GET, FETCH or CAS token, from offset on
  *     LOCKED     -                       lock token is yours
- *     FAILED     -                       request token was refused (status), and has done nothing
+ *     FAILED     -                       request token, of this window, was refused (status), and
+ * has done nothing
  *
  * Requests other than ASK and NOTE are numbered from 0 in each session, and done in that order. A
  * NOTE belongs to no session: it goes from helper to helper, has no buffer, and needs no reply.
@@ -120,6 +121,7 @@ typedef struct osc_cached_reply {
     uint32_t buffers; /**< GRANT: requests on the way; ACK: parts of a series that may come */
     uint32_t chunk;   /**< bytes of data in each of them */
     uint32_t room;    /**< GRANT: blocks of all layouts together */
+    osc_cached_window_id_t window; /**< FAILED: that of the request */
     uint8_t kind;
     uint8_t status; /**< FAILED: osc_cached_refused_t */
 } osc_cached_reply_t;
