@@ -7,9 +7,11 @@
 
 #include "ompi_config.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "opal/runtime/opal_progress.h"
 #include "ompi/constants.h"
 
 #include "osc_cached_params.h"
@@ -71,8 +73,10 @@ int ompi_osc_cached_target_hold(ompi_osc_cached_helper_t *helper,
 
     if (OMPI_SUCCESS == ret) {
         took = ompi_osc_cached_now() - begin;
+        ompi_osc_cached_targets_lock(helper);
         target->lock_ns = (0 < target->lock_ns && target->lock_ns < took) ? target->lock_ns : took;
         target->held = true;
+        ompi_osc_cached_targets_unlock(helper);
         ompi_osc_cached_count(ompi_osc_cached_window_of(helper->win), OSC_CACHED_STAT_helper_locks);
     }
     return ret;
@@ -89,11 +93,27 @@ int ompi_osc_cached_target_let_go(ompi_osc_cached_helper_t *helper,
                                          ompi_osc_cached_helper_id(helper, target->rank));
 }
 
-/* In an epoch of MPI_Win_lock_all a target is locked when it is first used; targets are locked. */
+/* In an epoch of MPI_Win_lock_all a target is locked when it is first used, by the first thread
+ * that does: others wait for it.  Targets are locked, but not meanwhile. */
 static int hold_shared(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_target_t *target)
 {
-    return (helper->all_locks && !target->held) ? ompi_osc_cached_target_hold(helper, target, false)
-                                                : OMPI_SUCCESS;
+    int ret;
+
+    while (target->locking) {
+        ompi_osc_cached_targets_unlock(helper);
+        opal_progress();
+        (void) sched_yield();
+        ompi_osc_cached_targets_lock(helper);
+    }
+    if (!helper->all_locks || target->held) {
+        return OMPI_SUCCESS;
+    }
+    target->locking = true;
+    ompi_osc_cached_targets_unlock(helper);
+    ret = ompi_osc_cached_target_hold(helper, target, false);
+    ompi_osc_cached_targets_lock(helper);
+    target->locking = false;
+    return ret;
 }
 
 int ompi_osc_cached_helper_access(ompi_osc_cached_helper_t *helper, int rank,
@@ -107,8 +127,7 @@ int ompi_osc_cached_helper_access(ompi_osc_cached_helper_t *helper, int rank,
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     if (helper->all) {
-        ompi_osc_cached_targets_lock(
-            helper); /* two threads may be here with the same target: it is locked once */
+        ompi_osc_cached_targets_lock(helper);
         ret = hold_shared(helper, target);
         ompi_osc_cached_targets_unlock(helper);
         *result = target;

@@ -121,7 +121,8 @@ osc_cached_way_t ompi_osc_cached_helper_route(ompi_osc_cached_helper_t *helper,
                                               ompi_osc_cached_helper_target_t *target,
                                               uint64_t blocks, uint64_t bytes);
 
-/** Take the lock of a target at its helper, and give it back if we have it. */
+/** Take the lock of a target at its helper, and give it back if we have it. Targets are not locked:
+ * how long another process holds it may depend on what other threads do with them. */
 int ompi_osc_cached_target_hold(ompi_osc_cached_helper_t *helper,
                                 ompi_osc_cached_helper_target_t *target, bool exclusive);
 int ompi_osc_cached_target_let_go(ompi_osc_cached_helper_t *helper,

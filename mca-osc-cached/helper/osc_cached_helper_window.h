@@ -39,6 +39,7 @@ typedef struct ompi_osc_cached_helper_target_t {
     int type;              /**< of the lock */
     bool locked;           /**< by MPI_Win_lock */
     bool held;             /**< we have its lock at the helper */
+    bool locking;          /**< a thread waits for it, in an epoch of MPI_Win_lock_all */
     bool inner;            /**< locked in the inner component, too */
     uint64_t issued;       /**< number of the last operation of the inner component */
     uint64_t flushed;      /**< those up to here are complete */
