@@ -622,10 +622,12 @@ int ompi_osc_cached_helper_unlock(osc_cached_remote_t *remote, osc_cached_window
 int ompi_osc_cached_helper_flush(osc_cached_remote_t *remote, osc_cached_refusals_t *refusals)
 {
     osc_cached_refused_t why;
+    osc_cached_mark_t mark;
     unsigned spins = 0;
 
     lock();
-    while (!osc_cached_client_is_idle(remote)) {
+    mark = osc_cached_client_mark(&helper.client, remote);
+    while (!osc_cached_client_is_done(remote, mark)) {
         let_progress(&spins);
     }
     why = osc_cached_client_refused(refusals);
@@ -635,10 +637,12 @@ int ompi_osc_cached_helper_flush(osc_cached_remote_t *remote, osc_cached_refusal
 
 void ompi_osc_cached_helper_flush_local(osc_cached_remote_t *remote)
 {
+    osc_cached_mark_t mark;
     unsigned spins = 0;
 
     lock();
-    while (0 < remote->answers) {
+    mark = osc_cached_client_mark(&helper.client, remote);
+    while (!osc_cached_client_is_answered(remote, mark)) {
         let_progress(&spins);
     }
     unlock();

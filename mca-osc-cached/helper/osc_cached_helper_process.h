@@ -88,10 +88,10 @@ int ompi_osc_cached_helper_lock(osc_cached_remote_t *remote, osc_cached_window_i
                                 bool exclusive);
 /** Give it back; all operations under it must be complete. */
 int ompi_osc_cached_helper_unlock(osc_cached_remote_t *remote, osc_cached_window_id_t id);
-/** Wait until a process has done all that we sent.
+/** Wait until a process has done all that we have sent so far.
  * @return why an operation on the window was refused since the last time */
 int ompi_osc_cached_helper_flush(osc_cached_remote_t *remote, osc_cached_refusals_t *refusals);
-/** Wait until all answers are there. */
+/** Wait until all answers to that are there. */
 void ompi_osc_cached_helper_flush_local(osc_cached_remote_t *remote);
 /** The request of an R-form begins, and completes: while there is one, all of Open MPI's progress
  * is also ours. */

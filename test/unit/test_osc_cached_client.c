@@ -39,7 +39,8 @@ typedef struct process {
     char expected[PROCESSES][SLICE]; /* what our slice at each process has */
     int64_t sums[PROCESSES][SHARED / 8];
     struct operation *present; /* is being pushed */
-    enum { FREE, LOCKING, READING, WRITING, FLUSHING, UNLOCKING } section;
+    enum { FREE, LOCKING, READING, WRITING, SENT, FLUSHING, UNLOCKING } section;
+    osc_cached_mark_t mark; /* of the flush */
     uint32_t locked_at;
     int64_t seen;
     uint64_t done;
@@ -419,10 +420,14 @@ static void go_on_in_section(process_t *process)
         operation = begin(process, process->locked_at, OSC_CACHED_WIRE_PUT, COUNTER, 8);
         more = process->seen + 1;
         memcpy(operation->data, &more, 8);
+        process->section = SENT;
+        break;
+    case SENT:
+        process->mark = osc_cached_client_mark(&process->client, remote);
         process->section = FLUSHING;
         break;
     case FLUSHING:
-        if (osc_cached_client_is_idle(remote)) {
+        if (osc_cached_client_is_done(remote, process->mark)) {
             process->section = UNLOCKING;
             (void) begin(process, process->locked_at, OSC_CACHED_WIRE_UNLOCK, 0, 0);
         }
@@ -471,8 +476,9 @@ static bool is_idle(const osc_cached_client_t *client)
 
     for (const osc_cached_link_t *link = client->all.next; link != &client->all;
          link = link->next) {
-        idle =
-            idle && osc_cached_client_is_idle(OSC_CACHED_LIST_OF(link, osc_cached_remote_t, link));
+        const osc_cached_remote_t *remote = OSC_CACHED_LIST_OF(link, osc_cached_remote_t, link);
+
+        idle = idle && osc_cached_client_is_done(remote, osc_cached_client_mark(client, remote));
     }
     return idle;
 }
@@ -612,7 +618,9 @@ static osc_cached_push_t push(process_t *process, operation_t *operation)
 
 static void flush(process_t *process, osc_cached_remote_t *remote)
 {
-    while (!osc_cached_client_is_idle(remote)) {
+    osc_cached_mark_t mark = osc_cached_client_mark(&process->client, remote);
+
+    while (!osc_cached_client_is_done(remote, mark)) {
         deliver();
         osc_cached_server_tell(world[remote->name - 1].server);
     }
@@ -673,6 +681,53 @@ static void test_refusals(void **state)
         assert_int_equal(osc_cached_client_refused(&others[i]), OSC_CACHED_REFUSED_NOT);
     }
     world_destroy();
+}
+
+/* A flush waits for what was sent before it, and ends though there is always more. */
+static void test_flush_ends(void **state)
+{
+    enum { BEFORE = 8, STEPS = 10000 };
+    process_t *process = &world[0];
+    (void) state;
+
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        bool over[BEFORE] = {false};
+        osc_cached_remote_t *remote;
+        osc_cached_mark_t mark;
+        uint64_t steps = 0;
+        operation_t *operation;
+
+        world_create(seed, config_default());
+        remote = osc_cached_client_remote(&process->client, 2);
+        for (int i = 0; i < BEFORE; i++) {
+            operation = begin(process, 1, 0 == i % 2 ? OSC_CACHED_WIRE_GET : OSC_CACHED_WIRE_PUT,
+                              SHARED, SLICE);
+            operation->over = &over[i];
+            assert_int_equal(push(process, operation), OSC_CACHED_PUSH_SENT);
+            if (0 != i % 2) {
+                free(operation);
+            }
+        }
+        assert_false(0 == in_flight);
+        mark = osc_cached_client_mark(&process->client, remote);
+        while (!osc_cached_client_is_done(remote, mark)) {
+            assert_true(++steps < STEPS);
+            operation = begin(
+                process, 1, 0 == steps % 2 ? OSC_CACHED_WIRE_GET : OSC_CACHED_WIRE_PUT, SHARED, 64);
+            assert_int_equal(push(process, operation), OSC_CACHED_PUSH_SENT);
+            if (0 != steps % 2) {
+                free(operation);
+            }
+            assert_false(osc_cached_client_is_done(
+                remote, osc_cached_client_mark(&process->client, remote)));
+        }
+        for (int i = 0; i < BEFORE; i += 2) {
+            assert_true(over[i]);
+        }
+        flush(process, remote);
+        assert_int_equal(process->open, 0);
+        world_destroy();
+    }
 }
 
 /* Without memory for a message an operation ends, and the next ones go on. */
@@ -780,9 +835,8 @@ static void test_any_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_traffic),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_random_traffic), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_flush_ends),     cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_any_bytes),
     };
     int ret;

@@ -46,7 +46,10 @@ void osc_cached_account_asked(osc_cached_account_t *account)
 
 void osc_cached_account_released(osc_cached_account_t *account)
 {
+    uint64_t before = osc_cached_account_all_done(account);
+
     osc_cached_account_init(account);
+    account->before = before;
 }
 
 uint64_t osc_cached_account_sent(osc_cached_account_t *account, uint64_t token, uint32_t announce,

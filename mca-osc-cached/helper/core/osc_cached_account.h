@@ -15,8 +15,8 @@
  * In OPEN a request may go while fewer than buffers are on their way, and with more than that while
  * it is a part of the series that has spares. After REVOKE no operation begins, but for the first
  * one of the session: otherwise origins could give sessions to each other for ever, and do nothing.
- * When all is acknowledged the session is released, and the next operation asks for a new one behind
- * those who waited.
+ * When all is acknowledged the session is released, and the next operation asks for a new one
+ * behind those who waited.
  *
  * A target replies out of order and late: what belongs to an earlier session, or to a series that
  * has ended, changes nothing.
@@ -50,16 +50,17 @@ typedef struct osc_cached_known {
 
 typedef struct osc_cached_account {
     osc_cached_account_state_t state;
-    bool revoked;     /**< the target wants the session back */
+    bool revoked;       /**< the target wants the session back */
     uint32_t session;   /**< number, as granted */
     uint32_t overtaken; /**< ASKING: a session that was revoked before its grant came; 0: none */
-    uint32_t buffers; /**< requests that may be on their way */
-    uint32_t chunk;   /**< bytes of data in each of them */
-    uint32_t room;    /**< blocks of layouts that the target keeps */
-    uint64_t sent;    /**< requests of the session; the number of the next one */
-    uint64_t acked;   /**< all with smaller numbers are done */
-    uint64_t series;  /**< token of the operation that announced itself; 0: none */
-    uint32_t spares;  /**< more requests that may be on their way, of the series only */
+    uint32_t buffers;   /**< requests that may be on their way */
+    uint32_t chunk;     /**< bytes of data in each of them */
+    uint32_t room;      /**< blocks of layouts that the target keeps */
+    uint64_t sent;      /**< requests of the session; the number of the next one */
+    uint64_t acked;     /**< all with smaller numbers are done */
+    uint64_t before;    /**< requests of earlier sessions, which are done */
+    uint64_t series;    /**< token of the operation that announced itself; 0: none */
+    uint32_t spares;    /**< more requests that may be on their way, of the series only */
     uint32_t spare_bytes;
     uint32_t blocks; /**< of the layouts known */
     uint64_t clock;  /**< counts uses of layouts */
@@ -90,10 +91,16 @@ void osc_cached_account_asked(osc_cached_account_t *account);
 /** To be called when osc_cached_account_is_ending, too. */
 void osc_cached_account_released(osc_cached_account_t *account);
 
+/** Are all requests done? */
+static inline bool osc_cached_account_is_quiet(const osc_cached_account_t *account)
+{
+    return account->sent == account->acked;
+}
+
 /** Is there a RELEASE to be sent, although no operation wants to begin? */
 static inline bool osc_cached_account_is_ending(const osc_cached_account_t *account)
 {
-    return account->revoked && account->sent == account->acked;
+    return account->revoked && osc_cached_account_is_quiet(account);
 }
 
 /**
@@ -109,10 +116,14 @@ uint64_t osc_cached_account_sent(osc_cached_account_t *account, uint64_t token, 
 /** A reply has come from the target; of any kind. */
 void osc_cached_account_reply(osc_cached_account_t *account, const osc_cached_reply_t *reply);
 
-/** Are all requests done? */
-static inline bool osc_cached_account_is_quiet(const osc_cached_account_t *account)
+/** Requests that were ever sent, and how many of these, the first ones, are done. */
+static inline uint64_t osc_cached_account_all_sent(const osc_cached_account_t *account)
 {
-    return account->sent == account->acked;
+    return account->before + account->sent;
+}
+static inline uint64_t osc_cached_account_all_done(const osc_cached_account_t *account)
+{
+    return account->before + account->acked;
 }
 
 /** Number of a layout that the target knows, or 0. */

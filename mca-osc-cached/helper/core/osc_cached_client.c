@@ -52,6 +52,7 @@ osc_cached_remote_t *osc_cached_client_remote(osc_cached_client_t *client, uint6
     *remote = (osc_cached_remote_t){.name = name};
     osc_cached_account_init(&remote->account);
     osc_cached_list_init(&remote->refusals);
+    osc_cached_list_init(&remote->answers);
     if (OSC_CACHED_OK != osc_cached_map_add(&client->remotes, name, 0, remote)) {
         alloc->free(alloc->context, remote, sizeof(*remote));
         return NULL;
@@ -99,21 +100,36 @@ static bool has_answer(const osc_cached_call_t *call)
     }
 }
 
-/* One more call in the table, or one less. No flush waits for a lock: how long another process
- * holds it may depend on what follows the flush. */
-static void count_call(osc_cached_client_t *client, const osc_cached_call_t *call, int change)
+/* One more call in the table. No flush waits for a lock: how long another process holds it may
+ * depend on what follows the flush. @return whether there was memory */
+static bool expect(osc_cached_client_t *client, osc_cached_call_t *call)
 {
-    uint32_t *count =
-        (OSC_CACHED_WIRE_LOCK == call->request.kind) ? &client->locks : &call->remote->answers;
+    if (OSC_CACHED_OK != osc_cached_map_add(&client->calls, call->request.token, 0, call)) {
+        return false;
+    }
+    if (OSC_CACHED_WIRE_LOCK == call->request.kind) {
+        ++client->locks;
+    } else {
+        osc_cached_list_add(&call->remote->answers, &call->link);
+    }
+    return true;
+}
 
-    *count += (uint32_t) change;
+/* And one less. */
+static void forget(osc_cached_client_t *client, osc_cached_call_t *call)
+{
+    (void) osc_cached_map_remove(&client->calls, call->request.token, 0);
+    if (OSC_CACHED_WIRE_LOCK == call->request.kind) {
+        --client->locks;
+    } else {
+        osc_cached_list_remove(&call->link);
+    }
 }
 
 /* The answer is there, or there will be none. */
 static void finish(osc_cached_client_t *client, osc_cached_call_t *call)
 {
-    (void) osc_cached_map_remove(&client->calls, call->request.token, 0);
-    count_call(client, call, -1);
+    forget(client, call);
     call->end(call, call->refused);
 }
 
@@ -226,12 +242,9 @@ static bool enter(osc_cached_client_t *client, osc_cached_remote_t *remote, osc_
 {
     call->remote = remote;
     call->request.token = ++client->token;
-    if (has_answer(call)) {
-        if (OSC_CACHED_OK != osc_cached_map_add(&client->calls, call->request.token, 0, call)) {
-            call->remote = NULL;
-            return false;
-        }
-        count_call(client, call, 1);
+    if (has_answer(call) && !expect(client, call)) {
+        call->remote = NULL;
+        return false;
     }
     return true;
 }
@@ -288,8 +301,7 @@ osc_cached_push_t osc_cached_client_push(osc_cached_client_t *client, osc_cached
     call->pushing = false;
     --remote->pushing;
     if (OSC_CACHED_PUSH_NO_MEMORY == pushed && has_answer(call)) {
-        (void) osc_cached_map_remove(&client->calls, call->request.token, 0);
-        count_call(client, call, -1);
+        forget(client, call);
     } else if (OSC_CACHED_REFUSED_NOT != call->refused) {
         finish(client, call);
     }
@@ -410,9 +422,20 @@ int osc_cached_client_verify(const osc_cached_client_t *client)
          link = link->next) {
         const osc_cached_remote_t *remote = OSC_CACHED_LIST_OF(link, osc_cached_remote_t, link);
 
-        answers += remote->answers;
+        uint64_t token = 0;
+
         if (0 != osc_cached_account_verify(&remote->account)) {
             return 1;
+        }
+        for (const osc_cached_link_t *call = remote->answers.next; call != &remote->answers;
+             call = call->next) {
+            uint64_t next = OSC_CACHED_LIST_OF(call, osc_cached_call_t, link)->request.token;
+
+            if (next <= token) {
+                return 2;
+            }
+            token = next;
+            ++answers;
         }
     }
     return answers == client->calls.count ? 0 : 2;

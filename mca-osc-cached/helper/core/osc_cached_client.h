@@ -19,7 +19,8 @@
  *             the answer is there, at once or later.
  *       NO_MEMORY
  *     osc_cached_client_receive    a reply
- *     osc_cached_client_is_idle    a target has done everything: what a flush waits for
+ *     osc_cached_client_mark       a flush begins
+ *     osc_cached_client_is_done    a target has done everything before the mark: the flush ends
  *
  * Order. Requests of one origin are done at the target in the order in which they were sent, so
  * operations are done in the order in which they were pushed to the end.
@@ -32,7 +33,8 @@
  *
  * Invariants (osc_cached_client_verify returns the number of the first broken one):
  *  I1 each remote's account fulfils its own invariants (osc_cached_account.h).
- *  I2 the answers that remotes wait for, and the locks, are the calls in the table.
+ *  I2 the answers that remotes wait for, in the order of their tokens, and the locks are the calls
+ *     in the table.
  */
 #ifndef OSC_CACHED_CLIENT_H
 #define OSC_CACHED_CLIENT_H
@@ -46,9 +48,9 @@ typedef struct osc_cached_remote {
     osc_cached_link_t refusals; /**< of the windows that have operations there */
     uint64_t name;
     osc_cached_account_t account;
-    uint32_t answers; /**< calls that wait for theirs, but for locks */
-    uint32_t pushing; /**< calls that are not sent to the end */
-    void *context;    /**< the owner's */
+    osc_cached_link_t answers; /**< calls that wait for theirs, but for locks, the oldest first */
+    uint32_t pushing;          /**< calls that are not sent to the end */
+    void *context;             /**< the owner's */
 } osc_cached_remote_t;
 
 /** What was refused of the operations on a window at one process. */
@@ -78,6 +80,7 @@ typedef struct osc_cached_call {
     void *context; /**< the caller's */
 
     /* the client's own; 0 at the start */
+    osc_cached_link_t link; /**< in the remote's answers */
     osc_cached_remote_t *remote;
     uint64_t sent;     /**< bytes of the stream that were sent or asked for */
     uint64_t answered; /**< bytes of the answer that have come */
@@ -87,6 +90,12 @@ typedef struct osc_cached_call {
     bool waited;       /**< counted in the client's waits */
     osc_cached_refused_t refused;
 } osc_cached_call_t;
+
+/** What a flush waits for. */
+typedef struct osc_cached_mark {
+    uint64_t sent;  /**< requests to the remote */
+    uint64_t token; /**< of the last call */
+} osc_cached_mark_t;
 
 typedef enum {
     OSC_CACHED_PUSH_SENT,
@@ -138,10 +147,30 @@ osc_cached_push_t osc_cached_client_push(osc_cached_client_t *client, osc_cached
 void osc_cached_client_receive(osc_cached_client_t *client, const void *header, size_t header_bytes,
                                const void *data, size_t data_bytes);
 
-/** Has it done all that was sent, and answered? Locks may still be waited for. */
-static inline bool osc_cached_client_is_idle(const osc_cached_remote_t *remote)
+/** What is sent to a process up to now. */
+static inline osc_cached_mark_t osc_cached_client_mark(const osc_cached_client_t *client,
+                                                       const osc_cached_remote_t *remote)
 {
-    return osc_cached_account_is_quiet(&remote->account) && 0 == remote->answers;
+    return (osc_cached_mark_t){.sent = osc_cached_account_all_sent(&remote->account),
+                               .token = client->token};
+}
+
+/** Are the answers of calls before the mark there? Locks may still be waited for. */
+static inline bool osc_cached_client_is_answered(const osc_cached_remote_t *remote,
+                                                 osc_cached_mark_t mark)
+{
+    return osc_cached_list_is_empty(&remote->answers)
+           || OSC_CACHED_LIST_OF(remote->answers.next, osc_cached_call_t, link)->request.token
+                  > mark.token;
+}
+
+/** Has it done all that was sent before the mark, and answered? What other threads send meanwhile
+ * is not waited for: it may have no end. */
+static inline bool osc_cached_client_is_done(const osc_cached_remote_t *remote,
+                                             osc_cached_mark_t mark)
+{
+    return osc_cached_account_all_done(&remote->account) >= mark.sent
+           && osc_cached_client_is_answered(remote, mark);
 }
 
 /** Keep from now on what is refused of a window, and no more: of others nothing is kept. */
