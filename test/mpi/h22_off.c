@@ -3,9 +3,8 @@
  * test: for=osc-cached ranks=2 transport=shm,tcp limit=60 args="default"
  * test: for=osc-cached ranks=2 transport=shm,tcp limit=60 args="off" mca="osc_cached_helper=off"
  * test: for=osc-cached ranks=2 transport=shm,tcp limit=60 args="off" mca="osc_cached_helper=auto"
- * test: for=osc-cached needs=cache ranks=2 transport=shm,tcp limit=60 args="on"
- * mca="osc_cached_helper=auto" test: for=osc-cached needs=cache ranks=2 transport=shm,tcp limit=60
- * args="on" mca="osc_cached_helper=on"
+ * test: for=osc-cached needs=cache ranks=2 transport=shm,tcp limit=60 args="on" mca="osc_cached_helper=auto"
+ * test: for=osc-cached needs=cache ranks=2 transport=shm,tcp limit=60 args="on" mca="osc_cached_helper=on"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
