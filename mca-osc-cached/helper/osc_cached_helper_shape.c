@@ -73,10 +73,13 @@ static const struct {
     {MPI_C_LONG_DOUBLE_COMPLEX, COMPLEX, 0},
     {MPI_COMPLEX, COMPLEX, 0},
     {MPI_DOUBLE_COMPLEX, COMPLEX, 0},
+    {MPI_CXX_FLOAT_COMPLEX, COMPLEX, 0},
+    {MPI_CXX_DOUBLE_COMPLEX, COMPLEX, 0},
+    {MPI_CXX_LONG_DOUBLE_COMPLEX, COMPLEX, 0},
     {MPI_C_BOOL, TRUTH, 0},
     {MPI_CXX_BOOL, TRUTH, 0},
-    {MPI_BYTE, BYTES, 0},
-    {MPI_CHAR, SIGNED, 0}, /* as in MPI_Reduce of Open MPI, whatever a char is */
+    {MPI_BYTE, UNSIGNED, 0}, /* as in MPI_Reduce of Open MPI, which counts with them */
+    {MPI_CHAR, SIGNED, 0},   /* the same, whatever a char is */
     {MPI_WCHAR, BYTES, 0},
     {MPI_PACKED, BYTES, 0},
     {MPI_CHARACTER, UNSIGNED, 0},
@@ -102,8 +105,26 @@ static const struct {
 #ifdef MPI_COMPLEX8
     {MPI_COMPLEX8, COMPLEX, 0},
 #endif
+#ifdef MPI_REAL16
+    {MPI_REAL16, REAL, 0}, /* Open MPI takes it for a long double */
+#endif
 #ifdef MPI_COMPLEX16
     {MPI_COMPLEX16, COMPLEX, 0},
+#endif
+#ifdef MPI_COMPLEX32
+    {MPI_COMPLEX32, COMPLEX, 0},
+#endif
+#ifdef MPI_LOGICAL1
+    {MPI_LOGICAL1, SIGNED, 0},
+#endif
+#ifdef MPI_LOGICAL2
+    {MPI_LOGICAL2, SIGNED, 0},
+#endif
+#ifdef MPI_LOGICAL4
+    {MPI_LOGICAL4, SIGNED, 0},
+#endif
+#ifdef MPI_LOGICAL8
+    {MPI_LOGICAL8, SIGNED, 0},
 #endif
     {MPI_SHORT_INT, PAIR, OSC_CACHED_SHORT_INT},
     {MPI_2INT, PAIR, OSC_CACHED_INT_INT},
