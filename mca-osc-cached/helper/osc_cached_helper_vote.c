@@ -302,6 +302,15 @@ static bool exchange_addresses(ompi_communicator_t *comm, bool *learnt)
     return good;
 }
 
+/* There is no helper; who asked for one is told. */
+static void tell_why(const int64_t votes[OSC_CACHED_VOTES], const char *why)
+{
+    if (OSC_CACHED_HELPER_ON == votes[OSC_CACHED_VOTE_WISH]) {
+        opal_show_help("help-mpi-osc-cached.txt", "no-helper", true, why,
+                       opal_process_info.nodename);
+    }
+}
+
 bool ompi_osc_cached_helper_start_all(ompi_communicator_t *comm, const ompi_osc_cached_node_t *node,
                                       const int64_t votes[OSC_CACHED_VOTES], bool *learnt)
 {
@@ -315,16 +324,16 @@ bool ompi_osc_cached_helper_start_all(ompi_communicator_t *comm, const ompi_osc_
     why = ompi_osc_cached_helper_start(rank == ompi_osc_cached_node_helper(node, rank));
     values[0] = NULL == why;
     values[1] = NULL == why && knows_all(comm, node);
-    if (NULL != why && OSC_CACHED_HELPER_ON == votes[OSC_CACHED_VOTE_WISH]) {
-        opal_show_help("help-mpi-osc-cached.txt", "no-helper", true, why,
-                       opal_process_info.nodename);
+    if (NULL != why) {
+        tell_why(votes, why);
     }
     return OMPI_SUCCESS == ompi_osc_cached_helper_agree(comm, values, 2, MPI_MIN) && values[0]
            && (values[1] || exchange_addresses(comm, learnt));
 }
 
 bool ompi_osc_cached_helper_reaches_others(ompi_communicator_t *comm,
-                                           const ompi_osc_cached_node_t *node)
+                                           const ompi_osc_cached_node_t *node,
+                                           const int64_t votes[OSC_CACHED_VOTES])
 {
     int rank = ompi_comm_rank(comm), peer = farther(comm);
 
@@ -335,6 +344,9 @@ bool ompi_osc_cached_helper_reaches_others(ompi_communicator_t *comm,
                  && NULL
                         == ompi_osc_cached_helper_reach(ompi_osc_cached_helper_name(
                             comm->c_local_group, ompi_osc_cached_node_helper(node, peer)));
+    if (is_cut_off) { /* once: the next windows do not try */
+        tell_why(votes, "UCX does not reach the other processes");
+    }
     return !is_cut_off;
 }
 
@@ -347,7 +359,7 @@ bool ompi_osc_cached_helper_serves_alone(ompi_communicator_t *comm, int64_t vote
         return false;
     }
     good = ompi_osc_cached_helper_start_all(comm, NULL, votes, &learnt) && learnt
-           && ompi_osc_cached_helper_reaches_others(comm, NULL);
+           && ompi_osc_cached_helper_reaches_others(comm, NULL, votes);
     votes[OSC_CACHED_VOTE_RUNS] =
         OMPI_SUCCESS == ompi_osc_cached_helper_agree(comm, &good, 1, MPI_MIN) && good;
     return 0 != votes[OSC_CACHED_VOTE_RUNS];

@@ -45,7 +45,8 @@ void ompi_osc_cached_helper_forget_neighbours(void);
 
 /** UCX may have been told to use networks that do not reach the others: seen at one of them. */
 bool ompi_osc_cached_helper_reaches_others(ompi_communicator_t *comm,
-                                           const ompi_osc_cached_node_t *node);
+                                           const ompi_osc_cached_node_t *node,
+                                           const int64_t votes[OSC_CACHED_VOTES]);
 
 END_C_DECLS
 

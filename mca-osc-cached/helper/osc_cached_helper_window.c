@@ -116,7 +116,7 @@ static void install(ompi_osc_cached_helper_t *helper)
 
 /* What a new window's helper needs of this process. */
 static bool prepare(ompi_osc_cached_helper_t *helper, const ompi_osc_cached_window_t *window,
-                    ompi_communicator_t *comm)
+                    ompi_communicator_t *comm, const int64_t votes[OSC_CACHED_VOTES])
 {
     ompi_osc_cached_mapped_file_t file;
 
@@ -126,7 +126,7 @@ static bool prepare(ompi_osc_cached_helper_t *helper, const ompi_osc_cached_wind
             return false;
         }
     }
-    return ompi_osc_cached_helper_reaches_others(comm, helper->node)
+    return ompi_osc_cached_helper_reaches_others(comm, helper->node, votes)
            && (0 != window->disp_unit || NULL != window->disp_units) && open_all(helper);
 }
 
@@ -160,7 +160,7 @@ bool ompi_osc_cached_helper_attach(ompi_osc_cached_window_t *window, ompi_osc_ca
         helper->one_sided = ompi_osc_cached_helper_has_rdma();
         OBJ_CONSTRUCT(&helper->lock, opal_mutex_t);
         osc_cached_map_init(&helper->targets, &osc_cached_alloc_default);
-        good = learnt && prepare(helper, window, comm);
+        good = learnt && prepare(helper, window, comm, votes);
     }
     /* and from here on others may send */
     if (OMPI_SUCCESS != ompi_osc_cached_helper_agree(comm, &good, 1, MPI_MIN) || !good) {
