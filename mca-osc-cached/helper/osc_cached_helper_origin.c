@@ -44,11 +44,11 @@ typedef struct {
 
 /* Where the answers of an operation go. */
 typedef struct {
-    char *bytes;              /* packed: the program's own memory, or a copy */
-    buffer_t buffer;          /* of the program, when it is a copy */
-    ompi_request_t *request;  /* of an R-form; NULL: it is none */
-    osc_cached_refused_t why; /* not all answers came */
-    _Atomic uint32_t users;   /* calls that are not answered, and who sends them */
+    char *bytes;             /* packed: the program's own memory, or a copy */
+    buffer_t buffer;         /* of the program, when it is a copy */
+    ompi_request_t *request; /* of an R-form; NULL: it is none */
+    _Atomic uint32_t why;    /* osc_cached_refused_t: not all answers came */
+    _Atomic uint32_t users;  /* calls that are not answered, and who sends them */
 } result_t;
 
 /* A call with an answer. */
@@ -124,20 +124,30 @@ static ompi_request_t *new_request(ompi_win_t *win)
 
 static void release(result_t *result)
 {
+    osc_cached_refused_t why;
+
     if (1 < atomic_fetch_sub_explicit(&result->users, 1, memory_order_acq_rel)) {
         return;
     }
+    why = atomic_load_explicit(&result->why, memory_order_relaxed);
     if (NULL != result->buffer.type) {
-        copy(&result->buffer, result->bytes, true);
+        if (OSC_CACHED_REFUSED_NOT == why) { /* else the copy has bytes that nobody wrote */
+            copy(&result->buffer, result->bytes, true);
+        }
         OBJ_RELEASE(result->buffer.type);
         free(result->bytes);
     }
     if (NULL != result->request) {
-        result->request->req_status.MPI_ERROR = ompi_osc_cached_helper_error(result->why);
+        result->request->req_status.MPI_ERROR = ompi_osc_cached_helper_error(why);
         ompi_osc_cached_helper_request_completed();
         (void) ompi_request_complete(result->request, true);
     }
     free(result);
+}
+
+static void refuse(result_t *result, osc_cached_refused_t why)
+{
+    atomic_store_explicit(&result->why, (uint32_t) why, memory_order_relaxed);
 }
 
 /* @param request  completes with it; NULL: there is none */
@@ -192,7 +202,7 @@ static void end_fetch(osc_cached_call_t *call, osc_cached_refused_t why)
     fetch_t *fetch = call->context;
 
     if (OSC_CACHED_REFUSED_NOT != why) {
-        fetch->result->why = why;
+        refuse(fetch->result, why);
     }
     release(fetch->result);
     free(fetch);
@@ -446,6 +456,9 @@ static int operate(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_targ
     }
     ret = transfer(helper, target, operation, is_one_run(&operation->target) ? NULL : shape, at);
     if (NULL != operation->to) {
+        if (OMPI_SUCCESS != ret) {
+            refuse(operation->to, OSC_CACHED_REFUSED_OTHER);
+        }
         release(operation->to);
     }
     if (NULL != waits && OMPI_SUCCESS == ret) {

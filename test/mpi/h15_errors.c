@@ -34,6 +34,37 @@ static void two_windows(MPI_Win win)
     }
 }
 
+/* A result that was refused leaves the program's buffer as it is, also where it has gaps. */
+static void refused_result(MPI_Win win)
+{
+    long got[8];
+    MPI_Datatype every_second;
+
+    if (0 != test_rank) {
+        return;
+    }
+    OK(MPI_Type_vector(4, 1, 2, MPI_LONG, &every_second));
+    OK(MPI_Type_commit(&every_second));
+    OK(MPI_Win_lock_all(0, win));
+    for (int target = 0; target < 2; ++target) {
+        memset(got, -1, sizeof(got));
+        if (0 == target) { /* our own memory */
+            FAILS(MPI_Get_accumulate(NULL, 0, MPI_LONG, got, 1, every_second, 0, 1, 4, MPI_LONG,
+                                     MPI_NO_OP, win),
+                  MPI_ERR_RMA_RANGE);
+        } else {
+            OK(MPI_Get_accumulate(NULL, 0, MPI_LONG, got, 1, every_second, 1, 1, 4, MPI_LONG,
+                                  MPI_NO_OP, win));
+            FAILS(MPI_Win_flush(1, win), MPI_ERR_RMA_RANGE);
+        }
+        for (int i = 0; i < 8; ++i) {
+            CHECK(-1 == got[i], "target %d: word %d is %ld", target, i, got[i]);
+        }
+    }
+    OK(MPI_Win_unlock_all(win));
+    OK(MPI_Type_free(&every_second));
+}
+
 int main(int argc, char **argv)
 {
     struct counters c;
@@ -70,6 +101,7 @@ int main(int argc, char **argv)
                   MPI_SUM, 0, MPI_COMM_WORLD));
     CHECK(0 != test_rank || 10 == did, "helpers did %lu of the 10 good ones", did);
     two_windows(win);
+    refused_result(win);
     counters_close(&c);
     OK(MPI_Win_free(&win));
     return test_done();
