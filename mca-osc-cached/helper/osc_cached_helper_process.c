@@ -148,15 +148,20 @@ static void on_reply(void *context, const void *header, size_t header_bytes, con
     osc_cached_client_receive(&helper.client, header, header_bytes, data, data_bytes);
 }
 
+static void on_lost(void *context, void *cookie)
+{
+    osc_cached_client_lost(&helper.client, cookie);
+}
+
 static void *reserve(void *context, size_t data_bytes)
 {
     return osc_cached_ucx_reserve(helper.ucx, data_bytes);
 }
 
-static void send_request(void *context, osc_cached_remote_t *remote, void *message,
+static bool send_request(void *context, osc_cached_remote_t *remote, void *message,
                          size_t data_bytes)
 {
-    osc_cached_ucx_send(helper.ucx, remote->context, message, data_bytes);
+    return osc_cached_ucx_send(helper.ucx, remote->context, message, data_bytes, remote);
 }
 
 /* Let something happen; the lock is held.  What we wait for may need Open MPI's own progress: of
@@ -232,8 +237,11 @@ static int make_server(void)
 /* As an origin. */
 static const char *start_asking(void)
 {
-    osc_cached_ucx_handlers_t handlers = {
-        .request = on_request, .sent = on_sent, .idle = on_idle, .reply = on_reply};
+    osc_cached_ucx_handlers_t handlers = {.request = on_request,
+                                          .sent = on_sent,
+                                          .idle = on_idle,
+                                          .reply = on_reply,
+                                          .lost = on_lost};
     osc_cached_client_config_t config = {.alloc = &osc_cached_alloc_default,
                                          .name = my_name(),
                                          .reserve = reserve,
@@ -563,7 +571,9 @@ static int submit(osc_cached_remote_t *remote, osc_cached_call_t *call)
            == (pushed = osc_cached_client_push(&helper.client, remote, call))) {
         let_progress(&spins);
     }
-    return (OSC_CACHED_PUSH_SENT == pushed) ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
+    return (OSC_CACHED_PUSH_SENT == pushed)   ? OMPI_SUCCESS
+           : (OSC_CACHED_PUSH_LOST == pushed) ? OMPI_ERR_UNREACH
+                                              : OMPI_ERR_OUT_OF_RESOURCE;
 }
 
 int ompi_osc_cached_helper_submit(osc_cached_remote_t *remote, osc_cached_call_t *call)
@@ -624,6 +634,7 @@ int ompi_osc_cached_helper_flush(osc_cached_remote_t *remote, osc_cached_refusal
     osc_cached_refused_t why;
     osc_cached_mark_t mark;
     unsigned spins = 0;
+    bool lost;
 
     lock();
     mark = osc_cached_client_mark(&helper.client, remote);
@@ -631,8 +642,9 @@ int ompi_osc_cached_helper_flush(osc_cached_remote_t *remote, osc_cached_refusal
         let_progress(&spins);
     }
     why = osc_cached_client_refused(refusals);
+    lost = remote->lost;
     unlock();
-    return ompi_osc_cached_helper_error(why);
+    return lost ? OMPI_ERR_UNREACH : ompi_osc_cached_helper_error(why);
 }
 
 void ompi_osc_cached_helper_flush_local(osc_cached_remote_t *remote)

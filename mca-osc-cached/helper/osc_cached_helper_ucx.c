@@ -87,12 +87,15 @@ void *osc_cached_ucx_reserve(osc_cached_ucx_t *ucx, size_t data_bytes)
     return NULL;
 }
 
-void osc_cached_ucx_send(osc_cached_ucx_t *ucx, void *endpoint, void *message, size_t data_bytes)
+bool osc_cached_ucx_send(osc_cached_ucx_t *ucx, void *endpoint, void *message, size_t data_bytes,
+                         void *cookie)
 {
     (void) ucx;
     (void) endpoint;
     (void) message;
     (void) data_bytes;
+    (void) cookie;
+    return false;
 }
 
 bool osc_cached_ucx_progress(osc_cached_ucx_t *ucx)
@@ -179,7 +182,7 @@ static const char no_worker[] =
 /* A message on its way. */
 typedef struct message {
     osc_cached_ucx_t *ucx;
-    void *cookie;                                   /* of a reply */
+    void *cookie;                                   /* of the caller */
     void *owned;                                    /* data of a note, or NULL */
     unsigned char header[OSC_CACHED_REQUEST_BYTES]; /* the longer one of both */
     char data[];
@@ -463,9 +466,13 @@ static ucs_status_t on_reply(void *arg, const void *header, size_t header_bytes,
 
 static void on_request_sent(void *request, ucs_status_t status, void *arg)
 {
-    (void) status;
+    message_t *message = arg;
+
     ucp.request_free(request);
-    free(arg);
+    if (UCS_OK != status && UCS_ERR_CANCELED != status) { /* that is the end of the endpoint */
+        message->ucx->handlers.lost(message->ucx->handlers.context, message->cookie);
+    }
+    free(message);
 }
 
 void *osc_cached_ucx_connect(osc_cached_ucx_t *ucx, const void *address)
@@ -493,7 +500,8 @@ void *osc_cached_ucx_reserve(osc_cached_ucx_t *ucx, size_t data_bytes)
     return message->header;
 }
 
-void osc_cached_ucx_send(osc_cached_ucx_t *ucx, void *endpoint, void *header, size_t data_bytes)
+bool osc_cached_ucx_send(osc_cached_ucx_t *ucx, void *endpoint, void *header, size_t data_bytes,
+                         void *cookie)
 {
     message_t *message = (message_t *) (void *) ((char *) header - offsetof(message_t, header));
     ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS
@@ -503,12 +511,16 @@ void osc_cached_ucx_send(osc_cached_ucx_t *ucx, void *endpoint, void *header, si
                                  .cb.send = on_request_sent,
                                  .user_data = message};
 
+    ucs_status_ptr_t sending;
+
     (void) ucx;
-    if (!UCS_PTR_IS_PTR(ucp.am_send_nbx(endpoint, REQUEST_ID, message->header,
-                                        OSC_CACHED_REQUEST_BYTES, message->data, data_bytes,
-                                        &param))) {
+    message->cookie = cookie;
+    sending = ucp.am_send_nbx(endpoint, REQUEST_ID, message->header, OSC_CACHED_REQUEST_BYTES,
+                              message->data, data_bytes, &param);
+    if (!UCS_PTR_IS_PTR(sending)) {
         free(message);
     }
+    return !UCS_PTR_IS_ERR(sending);
 }
 
 bool osc_cached_ucx_progress(osc_cached_ucx_t *ucx)

@@ -42,6 +42,8 @@ typedef struct {
     /** A reply has arrived, in osc_cached_ucx_progress. */
     void (*reply)(void *context, const void *header, size_t header_bytes, const void *data,
                   size_t data_bytes);
+    /** A request did not go, in osc_cached_ucx_progress. */
+    void (*lost)(void *context, void *cookie);
 } osc_cached_ucx_handlers_t;
 
 /**
@@ -84,8 +86,10 @@ void osc_cached_ucx_unlock(osc_cached_ucx_t *ucx, bool sent);
 /** An endpoint to the process with this address.  @return NULL: not reachable */
 void *osc_cached_ucx_connect(osc_cached_ucx_t *ucx, const void *address);
 void *osc_cached_ucx_reserve(osc_cached_ucx_t *ucx, size_t data_bytes);
-/** Send a message from osc_cached_ucx_reserve. */
-void osc_cached_ucx_send(osc_cached_ucx_t *ucx, void *endpoint, void *message, size_t data_bytes);
+/** Send a message from osc_cached_ucx_reserve.
+ * @return whether it goes; later the handler lost is called with the cookie if it does not */
+bool osc_cached_ucx_send(osc_cached_ucx_t *ucx, void *endpoint, void *message, size_t data_bytes,
+                         void *cookie);
 /** @return whether anything happened */
 bool osc_cached_ucx_progress(osc_cached_ucx_t *ucx);
 

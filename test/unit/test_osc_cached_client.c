@@ -62,10 +62,11 @@ typedef struct message {
 static process_t world[PROCESSES];
 static message_t *flying;
 static size_t in_flight;
-static size_t reorder;   /* any of so many of the oldest is delivered; 1: in order */
-static uint64_t chance;  /* of the network */
-static bool no_memory;   /* for messages, at times */
-static uint64_t refused; /* operations */
+static size_t reorder;      /* any of so many of the oldest is delivered; 1: in order */
+static uint64_t chance;     /* of the network */
+static bool no_memory;      /* for messages, at times */
+static uint64_t refused;    /* operations */
+static uint64_t until_lost; /* requests, the last of which does not go; 0: all go */
 
 static void launch(message_t *message)
 {
@@ -120,7 +121,7 @@ static void *client_reserve(void *context, size_t data_bytes)
     return message->header;
 }
 
-static void client_send(void *context, osc_cached_remote_t *remote, void *header, size_t data_bytes)
+static bool client_send(void *context, osc_cached_remote_t *remote, void *header, size_t data_bytes)
 {
     const process_t *process = context;
     message_t *message = (message_t *) (void *) ((char *) header - offsetof(message_t, header));
@@ -129,7 +130,12 @@ static void client_send(void *context, osc_cached_remote_t *remote, void *header
     message->bytes = data_bytes;
     message->from = process->rank;
     message->to = (uint32_t) remote->name - 1;
+    if (0 < until_lost && 0 == --until_lost) {
+        free(message);
+        return false;
+    }
     launch(message);
+    return true;
 }
 
 static void deliver(void)
@@ -182,6 +188,7 @@ static void world_create(uint64_t seed, osc_cached_server_config_t config)
     reorder = 1 + random_below(&chance, 12);
     no_memory = false;
     refused = 0;
+    until_lost = 0;
     for (uint32_t i = 0; i < PROCESSES; i++) {
         process_t *process = &world[i];
         osc_cached_client_config_t client = {.alloc = &osc_cached_alloc_default,
@@ -766,6 +773,69 @@ static void test_no_memory(void **state)
     assert_true(0 < failures);
 }
 
+/* When a request cannot be sent, everything at that process ends, and nothing elsewhere. */
+static void test_lost(void **state)
+{
+    process_t *process = &world[0];
+    (void) state;
+
+    for (uint64_t after = 0; after <= 60; after++) {
+        osc_cached_remote_t *remote, *other;
+        operation_t *operation, *lock;
+        osc_cached_mark_t mark;
+        bool over = false;
+        int lost = 0;
+
+        world_create(after + 1, config_default());
+        remote = osc_cached_client_remote(&process->client, 2);
+        other = osc_cached_client_remote(&process->client, 3);
+        /* a lock that another process has */
+        operation = begin(&world[3], 1, OSC_CACHED_WIRE_LOCK, 0, 0);
+        operation->call.request.count = 1;
+        operation->over = &over;
+        assert_int_equal(push(&world[3], operation), OSC_CACHED_PUSH_SENT);
+        while (!over) {
+            deliver();
+        }
+        lock = begin(process, 1, OSC_CACHED_WIRE_LOCK, 0, 0);
+        assert_int_equal(push(process, lock), OSC_CACHED_PUSH_SENT);
+        flush(process, remote);
+        until_lost = after;
+        for (int i = 0; i < 20 || (0 < after && 0 == lost); i++) {
+            bool answers = 0 != i % 2;
+            osc_cached_push_t pushed;
+
+            operation = begin(process, 1, answers ? OSC_CACHED_WIRE_GET : OSC_CACHED_WIRE_PUT,
+                              SHARED, SLICE);
+            (void) use_strides(operation);
+            pushed = push(process, operation);
+            lost += OSC_CACHED_PUSH_LOST == pushed;
+            assert_true(0 == lost || OSC_CACHED_PUSH_LOST == pushed); /* for ever */
+            if (!answers || OSC_CACHED_PUSH_LOST == pushed) {
+                process->open -= answers;
+                free(operation);
+            }
+            assert_int_equal(osc_cached_client_verify(&process->client), 0);
+        }
+        mark = osc_cached_client_mark(&process->client, remote);
+        if (0 == after) { /* it is known later */
+            assert_false(osc_cached_client_is_done(remote, mark));
+            osc_cached_client_lost(&process->client, remote);
+        }
+        assert_true(osc_cached_client_is_done(remote, mark));
+        assert_int_equal(process->open, 1);
+        assert_int_equal(osc_cached_client_push(&process->client, remote, &lock->call),
+                         OSC_CACHED_PUSH_LOST);
+        free(lock);
+        process->open = 0;
+        operation = begin(process, 2, OSC_CACHED_WIRE_GET, SHARED, SLICE);
+        assert_int_equal(push(process, operation), OSC_CACHED_PUSH_SENT);
+        flush(process, other);
+        assert_int_equal(process->open, 0);
+        world_destroy();
+    }
+}
+
 /* Replies of any bytes change nothing that they may not. */
 static void test_any_bytes(void **state)
 {
@@ -837,7 +907,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_traffic), cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_flush_ends),     cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_any_bytes),
+        cmocka_unit_test(test_lost),           cmocka_unit_test(test_any_bytes),
     };
     int ret;
 

@@ -69,7 +69,9 @@ static void post(osc_cached_client_t *client, osc_cached_remote_t *remote,
     request.session = remote->account.session;
     osc_cached_request_encode(&request, message);
     ++client->counts.requests;
-    client->config.send(client->config.context, remote, message, data_bytes);
+    if (!client->config.send(client->config.context, remote, message, data_bytes)) {
+        osc_cached_client_lost(client, remote);
+    }
 }
 
 /* Send a request of the session's life. @return whether there was memory */
@@ -131,6 +133,22 @@ static void finish(osc_cached_client_t *client, osc_cached_call_t *call)
 {
     forget(client, call);
     call->end(call, call->refused);
+}
+
+void osc_cached_client_lost(osc_cached_client_t *client, osc_cached_remote_t *remote)
+{
+    osc_cached_link_t *link, *next;
+
+    remote->lost = true;
+    for (link = remote->answers.next; link != &remote->answers; link = next) {
+        osc_cached_call_t *call = OSC_CACHED_LIST_OF(link, osc_cached_call_t, link);
+
+        next = link->next;
+        if (!call->pushing) { /* else its thread does it, as for locks */
+            call->refused = OSC_CACHED_REFUSED_OTHER;
+            finish(client, call);
+        }
+    }
 }
 
 /* Bytes of data that follow the header of a part. */
@@ -289,9 +307,12 @@ osc_cached_push_t osc_cached_client_push(osc_cached_client_t *client, osc_cached
         call->pushing = true;
         ++remote->pushing;
     }
-    while (OSC_CACHED_PUSH_SENT == pushed && !call->complete
+    while (OSC_CACHED_PUSH_SENT == pushed && !call->complete && !remote->lost
            && OSC_CACHED_REFUSED_NOT == call->refused) {
         pushed = step(client, remote, call);
+    }
+    if (remote->lost) {
+        pushed = OSC_CACHED_PUSH_LOST;
     }
     if (OSC_CACHED_PUSH_WAIT == pushed) {
         client->counts.waits += !call->waited;
@@ -300,8 +321,10 @@ osc_cached_push_t osc_cached_client_push(osc_cached_client_t *client, osc_cached
     }
     call->pushing = false;
     --remote->pushing;
-    if (OSC_CACHED_PUSH_NO_MEMORY == pushed && has_answer(call)) {
-        forget(client, call);
+    if (OSC_CACHED_PUSH_SENT != pushed) {
+        if (has_answer(call)) {
+            forget(client, call);
+        }
     } else if (OSC_CACHED_REFUSED_NOT != call->refused) {
         finish(client, call);
     }

@@ -17,7 +17,7 @@
  *       SENT  all requests are on their way; the origin's data may be overwritten.
  *             PUT, ACC, UNLOCK: the structure of the call may go. The others: end is called when
  *             the answer is there, at once or later.
- *       NO_MEMORY
+ *       NO_MEMORY, LOST (see below): the operation ends, and end is not called
  *     osc_cached_client_receive    a reply
  *     osc_cached_client_mark       a flush begins
  *     osc_cached_client_is_done    a target has done everything before the mark: the flush ends
@@ -27,6 +27,10 @@
  *
  * Refusals. Most operations have gone when the target refuses them: the reason is kept for their
  * window until osc_cached_client_refused asks for it, at the next flush.
+ *
+ * Lost remotes. Where a request could not be sent, later ones would wait for it for ever: nothing
+ * more is sent to that process. What waits for its answer ends as refused (OTHER), pushes return
+ * LOST, flushes end.
  *
  * Thread safety: none; the owner calls it under one lock. Several threads may be pushing: each has
  * a call of its own.
@@ -50,6 +54,7 @@ typedef struct osc_cached_remote {
     osc_cached_account_t account;
     osc_cached_link_t answers; /**< calls that wait for theirs, but for locks, the oldest first */
     uint32_t pushing;          /**< calls that are not sent to the end */
+    bool lost;                 /**< a request could not be sent */
     void *context;             /**< the owner's */
 } osc_cached_remote_t;
 
@@ -100,7 +105,8 @@ typedef struct osc_cached_mark {
 typedef enum {
     OSC_CACHED_PUSH_SENT,
     OSC_CACHED_PUSH_WAIT,
-    OSC_CACHED_PUSH_NO_MEMORY
+    OSC_CACHED_PUSH_NO_MEMORY,
+    OSC_CACHED_PUSH_LOST
 } osc_cached_push_t;
 
 typedef struct osc_cached_client_config {
@@ -109,8 +115,9 @@ typedef struct osc_cached_client_config {
     /** Memory for a message: OSC_CACHED_REQUEST_BYTES of header, and then so many of data.
      * @return NULL: no memory */
     void *(*reserve)(void *context, size_t data_bytes);
-    /** Send it; the memory is the transport's again. It does not call the client. */
-    void (*send)(void *context, osc_cached_remote_t *remote, void *message, size_t data_bytes);
+    /** Send it; the memory is the transport's again. It does not call the client.
+     * @return whether it goes; if that is known later: osc_cached_client_lost */
+    bool (*send)(void *context, osc_cached_remote_t *remote, void *message, size_t data_bytes);
     void *context;
 } osc_cached_client_config_t;
 
@@ -147,6 +154,9 @@ osc_cached_push_t osc_cached_client_push(osc_cached_client_t *client, osc_cached
 void osc_cached_client_receive(osc_cached_client_t *client, const void *header, size_t header_bytes,
                                const void *data, size_t data_bytes);
 
+/** A message to it could not be sent. */
+void osc_cached_client_lost(osc_cached_client_t *client, osc_cached_remote_t *remote);
+
 /** What is sent to a process up to now. */
 static inline osc_cached_mark_t osc_cached_client_mark(const osc_cached_client_t *client,
                                                        const osc_cached_remote_t *remote)
@@ -164,12 +174,12 @@ static inline bool osc_cached_client_is_answered(const osc_cached_remote_t *remo
                   > mark.token;
 }
 
-/** Has it done all that was sent before the mark, and answered? What other threads send meanwhile
- * is not waited for: it may have no end. */
+/** Has it done all that was sent before the mark, and answered, or is it lost? What other threads
+ * send meanwhile is not waited for: it may have no end. */
 static inline bool osc_cached_client_is_done(const osc_cached_remote_t *remote,
                                              osc_cached_mark_t mark)
 {
-    return osc_cached_account_all_done(&remote->account) >= mark.sent
+    return (osc_cached_account_all_done(&remote->account) >= mark.sent || remote->lost)
            && osc_cached_client_is_answered(remote, mark);
 }
 
