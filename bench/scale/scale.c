@@ -220,7 +220,7 @@ static void *client_reserve(void *context, size_t data_bytes)
     return new_message(data_bytes)->header;
 }
 
-static void client_send(void *context, osc_cached_remote_t *remote, void *header, size_t data_bytes)
+static bool client_send(void *context, osc_cached_remote_t *remote, void *header, size_t data_bytes)
 {
     message_t *message = (message_t *) (void *) ((char *) header - offsetof(message_t, header));
     osc_cached_client_t **client = context;
@@ -230,6 +230,7 @@ static void client_send(void *context, osc_cached_remote_t *remote, void *header
     message->origin = (uint32_t) (client - clients);
     ++requests;
     launch(message);
+    return true;
 }
 
 static osc_cached_client_t *client_of(uint32_t rank)
@@ -309,16 +310,21 @@ static void update(uint32_t rank)
                                           .element = OSC_CACHED_INT64},
                               .total = 8,
                               .pack = pack};
+    osc_cached_refusals_t refusals;
+    osc_cached_mark_t mark;
 
     need(NULL != remote, "no memory");
+    osc_cached_client_watch(remote, window_id, &refusals);
     updating = rank;
     while (OSC_CACHED_PUSH_WAIT == osc_cached_client_push(client, remote, &call)) {
         settle_network();
     }
+    mark = osc_cached_client_mark(client, remote);
     do {
         settle_network();
-    } while (!osc_cached_client_is_idle(remote));
-    need(OSC_CACHED_REFUSED_NOT == osc_cached_client_refused(client, remote), "refused");
+    } while (!osc_cached_client_is_done(remote, mark));
+    need(OSC_CACHED_REFUSED_NOT == osc_cached_client_refused(&refusals), "refused");
+    osc_cached_client_unwatch(&refusals);
 }
 
 /* All ranks but 0 update memory of rank 0: one after the other, or in turns. */
