@@ -167,13 +167,15 @@ static void test_numbers(void **state)
 
 static void test_trace(void **state)
 {
-    char name[] = "/tmp/gets.XXXXXX", text[] = "# osc_cached trace 1\n"
-                                               "# time_ns window target address bytes outcome\n"
-                                               "1 0 1 8 100 direct\n"
-                                               "2 1 2 16 90 direct\n"
-                                               "3 1 2 16 90 hit\n"
-                                               "4 1 1 24 0 direct\n";
-    int file = mkstemp(name);
+    /* of rank 9: without it the random name might begin with the number of another one */
+    char name[] = "/tmp/gets.XXXXXX.9";
+    char text[] = "# osc_cached trace 1\n"
+                  "# time_ns window target address bytes outcome\n"
+                  "1 0 1 8 100 direct\n"
+                  "2 1 2 16 90 direct\n"
+                  "3 1 2 16 90 hit\n"
+                  "4 1 1 24 0 direct\n";
+    int file = mkstemps(name, 2);
     struct gets gets = {0};
 
     (void) state;
