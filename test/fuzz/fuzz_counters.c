@@ -40,6 +40,7 @@ static const char *const names[] = {"hits",
                                     "coherence_recalls",
                                     "coherence_dropped",
                                     "coherence_syncs",
+                                    "coherence_traps",
                                     "cooperate_kept",
                                     "cooperate_forwards",
                                     "cooperate_evictions"};
