@@ -206,7 +206,7 @@ static bool choose_shape(rng_t *rng, struct write *w, size_t low, size_t high)
         base = BASE_INT + (int) rng_below(rng, 2);
         w->origin = w->there = layout_basic(base);
         w->count = FETCH_OP == w->kind || SWAP == w->kind ? 1 : 1 + (int) rng_below(rng, 8);
-        if (options.strided && w->kind < FETCH_OP && rng_chance(rng, 40)) {
+        if (options.strided && !without(WITHOUT_TYPES) && w->kind < FETCH_OP && rng_chance(rng, 40)) {
             w->there = layout_any(rng, base, false);
             w->count = (int) rng_below(rng, 4);
             w->origin = rng_chance(rng, 40) ? layout_pick(rng, base, w->there->items * w->count)
