@@ -13,37 +13,16 @@
  */
 #define _GNU_SOURCE
 #include "coherent.h"
+#include "cold.h"
 #include "storage.h"
 
 #include <stdbool.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
 
 enum { BLOCK = 512, BLOCKS = 32, POOL = 8, ROUNDS = 40, RANKS = 4, READS = 4 }; /* longs; blocks */
 
-static int cold;
 static bool verify; /* then nobody reads while another one writes */
 
-/* In the place of the C library's: nothing is in memory. */
-ssize_t preadv2(int file, const struct iovec *vector, int count, off_t from, int flags)
-{
-    if (cold) {
-        errno = EAGAIN;
-        return -1;
-    }
-    return (ssize_t) syscall(SYS_preadv2, file, vector, count, from, 0, flags);
-}
-
-int mincore(void *begin, size_t bytes, unsigned char *pages)
-{
-    if (cold) {
-        pages[0] = 0;
-        return 0;
-    }
-    return (int) syscall(SYS_mincore, begin, bytes, pages);
-}
-
+/* In the place of the C library's. */
 ssize_t pread(int file, void *to, size_t bytes, off_t from)
 {
     if (1 < cold) {

@@ -11,39 +11,15 @@
  */
 #define _GNU_SOURCE
 #include "coherent.h"
+#include "cold.h"
 #include "storage.h"
-
-#include <stdatomic.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
 
 enum { BLOCK = 512, BLOCKS = 8, HALF = BLOCK / 2 }; /* longs; blocks */
 
-static atomic_int slow; /* reading a file takes until it is 0 */
-
-/* In the place of the C library's. */
-ssize_t preadv2(int file, const struct iovec *vector, int count, off_t from, int flags)
-{
-    if (slow) {
-        errno = EAGAIN;
-        return -1;
-    }
-    return (ssize_t) syscall(SYS_preadv2, file, vector, count, from, 0, flags);
-}
-
-int mincore(void *begin, size_t bytes, unsigned char *pages)
-{
-    if (slow) {
-        pages[0] = 0;
-        return 0;
-    }
-    return (int) syscall(SYS_mincore, begin, bytes, pages);
-}
-
+/* In the place of the C library's: reading a file takes until it is in memory. */
 ssize_t pread(int file, void *to, size_t bytes, off_t from)
 {
-    while (slow) {
+    while (cold) {
         usleep(1000);
     }
     return (ssize_t) syscall(SYS_pread64, file, to, bytes, from);
@@ -88,7 +64,7 @@ int main(int argc, char **argv)
         (void) coherent_get(win, 1, 0); /* now it is locked */
     }
     test_barrier();
-    slow = 1 == test_rank;
+    cold = 1 == test_rank;
     test_barrier();
     if (0 == test_rank) {
         fills = counter(&c, "coherence_fills");
@@ -116,7 +92,7 @@ int main(int argc, char **argv)
             CHECK(coherent_warm(second, &d, 0, BLOCK - 1, 0), "never a hit");
             counters_close(&d);
         }
-        slow = 0;
+        cold = 0;
     }
     if (0 == test_rank) {
         OK(MPI_Win_flush(1, win));
