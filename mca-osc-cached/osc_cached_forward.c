@@ -240,6 +240,11 @@ static const ompi_osc_base_module_t operations = {
     .osc_flush_local_all = ompi_osc_cached_flush_local_all,
 };
 
+/* the same in a coherent window */
+static const ompi_osc_base_module_t coherent = {
+    .osc_get = ompi_osc_cached_coherent_get,
+};
+
 /* Put our functions into the window's table, or the inner ones back.  A slot that is NULL in the
  * inner module stays NULL (rule A15). */
 static void exchange(ompi_osc_cached_window_t *window, const ompi_osc_base_module_t *functions,
@@ -294,6 +299,9 @@ static void update(ompi_osc_cached_window_t *window)
     opal_mutex_lock(&exchanging);
     if (has_purpose(window) != window->installed) {
         exchange(window, &operations, !window->installed);
+        if (NULL != window->coherence) {
+            exchange(window, &coherent, !window->installed);
+        }
         if (!window->cacheable) {
             exchange(window, &epochs, !window->installed); /* to count */
         }

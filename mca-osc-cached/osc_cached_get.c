@@ -105,6 +105,20 @@ __opal_attribute_noinline__ static int plain_miss(ompi_osc_cached_window_t *wind
     return ret;
 }
 
+/* The entry of a key in a coherent window, which is remembered; NULL: there is none with bytes. */
+__opal_attribute_noinline__ static osc_cached_entry_t *
+seek_coherent(osc_cached_cache_t *cache, const ompi_osc_cached_peer_t *peer, osc_cached_key_t key)
+{
+    osc_cached_entry_t *entry = osc_cached_cache_seek(
+        cache, &peer->cache, key, osc_cached_index_hash(&cache->index, key), false);
+
+    if (NULL == entry || OSC_CACHED_ENTRY_CACHED != entry->state) {
+        return NULL;
+    }
+    *osc_cached_cache_memo(cache, key) = entry;
+    return entry;
+}
+
 /* The entry that was found when a key was asked for last, if it is valid in a coherent window;
  * NULL: the others are found by osc_cached_cache_get, which remembers nothing. */
 static inline osc_cached_entry_t *find_coherent(ompi_osc_cached_window_t *window,
@@ -113,16 +127,15 @@ static inline osc_cached_entry_t *find_coherent(ompi_osc_cached_window_t *window
 {
     osc_cached_cache_t *cache = &window->cache;
     const osc_cached_copies_t *copies = cache->more_context;
-    osc_cached_entry_t **memo = osc_cached_cache_memo(cache, key), *entry = *memo;
+    osc_cached_entry_t *entry = *osc_cached_cache_memo(cache, key);
     uint64_t first, count;
 
-    if (!osc_cached_cache_is_of(entry, key) || OSC_CACHED_ENTRY_CACHED != entry->state) {
-        entry = osc_cached_cache_seek(cache, &peer->cache, key,
-                                      osc_cached_index_hash(&cache->index, key), false);
-        if (NULL == entry || OSC_CACHED_ENTRY_CACHED != entry->state) {
+    if (OPAL_UNLIKELY(!osc_cached_cache_is_of(entry, key)
+                      || OSC_CACHED_ENTRY_CACHED != entry->state)) {
+        entry = seek_coherent(cache, peer, key);
+        if (NULL == entry) {
             return NULL;
         }
-        *memo = entry;
     }
     osc_cached_copies_blocks(copies, entry->address, entry->bytes, &first, &count);
     return (bytes <= entry->bytes
@@ -235,18 +248,8 @@ __opal_attribute_noinline__ static int looked_up_get(ompi_osc_cached_window_t *w
     return inner_get(window, a);
 }
 
-/* The same as plain_get() in a coherent window; what is no hit, or is to be measured, is looked up.
- */
-__opal_attribute_noinline__ static bool is_coherent_hit(ompi_osc_cached_window_t *window,
-                                                        uint32_t ways, const arguments_t *a)
-{
-    return PLAIN_HIT
-           == plain_get(window, ways, a->origin_addr, a->origin_count, a->origin_dt, a->target,
-                        a->target_disp, a->target_count, a->target_dt, false, true);
-}
-
-/* The same in a window that shares the cache of its node. What entries of this process say of a
- * target is asked here: others have put theirs there. */
+/* The same as plain_get() in a window that shares the cache of its node. What entries of this
+ * process say of a target is asked here: others have put theirs there. */
 __opal_attribute_noinline__ static bool is_node_hit(ompi_osc_cached_window_t *window, uint32_t ways,
                                                     const arguments_t *a)
 {
@@ -324,9 +327,6 @@ cached_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
     if (PLAIN_MEASURED == plain) {
         return measured_get(window, ways, &a);
     }
-    if ((ways & OSC_CACHED_WAY_COHERENT_PLAIN) && is_coherent_hit(window, ways, &a)) {
-        return OMPI_SUCCESS;
-    }
     if ((ways & OSC_CACHED_WAY_NODE) && is_node_hit(window, ways, &a)) {
         return OMPI_SUCCESS;
     }
@@ -391,6 +391,27 @@ int ompi_osc_cached_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
     }
     return next(origin_addr, origin_count, origin_dt, target, target_disp, target_count, target_dt,
                 win);
+}
+
+int ompi_osc_cached_coherent_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
+                                 struct ompi_datatype_t *origin_dt, int target,
+                                 ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
+                                 struct ompi_datatype_t *target_dt, ompi_win_t *win)
+{
+    ompi_osc_cached_window_t *window = ompi_osc_cached_window_known(win);
+
+    if (OPAL_LIKELY(NULL != window)) {
+        uint32_t ways = ompi_osc_cached_ways(window);
+
+        if ((ways & OSC_CACHED_WAY_COHERENT_PLAIN)
+            && PLAIN_HIT
+                   == plain_get(window, ways, origin_addr, origin_count, origin_dt, target,
+                                target_disp, target_count, target_dt, false, true)) {
+            return OMPI_SUCCESS;
+        }
+    }
+    return ompi_osc_cached_get(origin_addr, origin_count, origin_dt, target, target_disp,
+                               target_count, target_dt, win);
 }
 
 __opal_attribute_noinline__ static int

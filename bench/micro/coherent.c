@@ -1,6 +1,6 @@
 /*
- * Mode coherent in passive epochs, beside mode always and beside no cache: windows of one run, timed
- * in turns.
+ * Mode coherent in passive epochs, beside mode always and beside no cache: windows of one run,
+ * timed in turns.
  *
  *     coherent --what=hits|writes|sharers|bytes [--window=allocate|create] [--stores=sync|detect]
  *              [--rounds=N]
@@ -55,8 +55,8 @@ static void hits(size_t bytes, long rounds)
             share(&gets[way]);
         }
     }
-    before = micro_count(&windows[COHERENT], MICRO_GETS)
-             - micro_count(&windows[COHERENT], MICRO_HITS);
+    before =
+        micro_count(&windows[COHERENT], MICRO_GETS) - micro_count(&windows[COHERENT], MICRO_HITS);
     micro_interleave(subject, WAYS, rounds);
     if (micro_count(&windows[COHERENT], MICRO_GETS) - micro_count(&windows[COHERENT], MICRO_HITS)
         != before) {

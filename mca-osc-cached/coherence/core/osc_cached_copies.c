@@ -130,6 +130,18 @@ static osc_cached_block_entry_t *find(const osc_cached_copies_t *copies, uint32_
     return NULL;
 }
 
+uint64_t osc_cached_copies_sum(const osc_cached_copies_t *copies, uint32_t target, uint64_t first,
+                               uint64_t count)
+{
+    uint64_t sum = 0;
+
+    for (uint64_t i = 0; i < count; i++) {
+        sum += atomic_load_explicit(&copies->generation[osc_cached_copies_slot(target, first + i)],
+                                    memory_order_acquire);
+    }
+    return sum;
+}
+
 static bool is_current(const osc_cached_copies_t *copies, const osc_cached_block_entry_t *entry)
 {
     return entry->generation == osc_cached_copies_stamp(copies, entry->target, entry->block, 1);

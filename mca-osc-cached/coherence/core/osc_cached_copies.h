@@ -177,21 +177,27 @@ static inline uint32_t osc_cached_copies_slot(uint32_t target, uint64_t block)
     return (uint32_t) (mixed >> 52) % OSC_CACHED_GENERATIONS;
 }
 
+/** The sum of the generations of some blocks. */
+uint64_t osc_cached_copies_sum(const osc_cached_copies_t *copies, uint32_t target, uint64_t first,
+                               uint64_t count);
+
 /**
  * The third term of the stamp of an entry of the cache: to be taken before its get is issued, and
  * compared when it is found. Any thread, no lock.
  *
- * @param count  at most OSC_CACHED_KEEP_BLOCKS, else the get must not be kept
+ * @param count  at least 1, and at most OSC_CACHED_KEEP_BLOCKS, else the get must not be kept
  */
 static inline uint64_t osc_cached_copies_stamp(const osc_cached_copies_t *copies, uint32_t target,
                                                uint64_t first, uint64_t count)
 {
-    uint64_t sum = atomic_load_explicit(&copies->generation[OSC_CACHED_GENERATIONS + target],
-                                        memory_order_acquire);
+    uint64_t sum =
+        atomic_load_explicit(&copies->generation[OSC_CACHED_GENERATIONS + target],
+                             memory_order_acquire)
+        + atomic_load_explicit(&copies->generation[osc_cached_copies_slot(target, first)],
+                               memory_order_acquire);
 
-    for (uint64_t i = 0; i < count; i++) {
-        sum += atomic_load_explicit(&copies->generation[osc_cached_copies_slot(target, first + i)],
-                                    memory_order_acquire);
+    if (__builtin_expect(1 < count, 0)) { /* most gets are of one block: nothing is called there */
+        sum += osc_cached_copies_sum(copies, target, first + 1, count - 1);
     }
     return sum;
 }
