@@ -211,7 +211,8 @@ static uint32_t find_ways(const ompi_osc_cached_window_t *window)
 {
     bool passive = osc_cached_epoch_is_passive(window->epoch);
     bool quick = !window->threaded && !window->traced;
-    bool plain = !window->traced && window->cache.open && !window->inspected;
+    bool unseen = !window->traced && !window->inspected;
+    bool plain = unseen && window->cache.open;
     bool coherent = NULL != window->coherence;
     bool simple = !coherent && NULL == window->sharing;
     uint32_t ways = coherent ? OSC_CACHED_WAY_COHERENT : 0;
@@ -236,10 +237,10 @@ static uint32_t find_ways(const ompi_osc_cached_window_t *window)
     if (!window->uncounted && quick && OSC_CACHED_EPOCH_FENCE == window->epoch && !coherent) {
         ways |= OSC_CACHED_WAY_PLAIN_FENCE;
     }
-    if (!window->uncounted && plain && passive
+    if (!window->uncounted && unseen && passive
         && (OSC_CACHED_MODE_TRANSPARENT != window->mode || ompi_osc_cached_is_coherent(window))) {
         ways |= quick ? OSC_CACHED_WAY_PLAIN_FLUSH : 0;
-        ways |= (NULL != window->gate) ? OSC_CACHED_WAY_SHARED_FLUSH : 0;
+        ways |= (plain && NULL != window->gate) ? OSC_CACHED_WAY_SHARED_FLUSH : 0;
     }
     return ways;
 }
