@@ -340,6 +340,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     bool together = ompi_osc_cached_summary_wanted();
     int64_t votes[OSC_CACHED_VOTES] = {0};
     struct ompi_osc_cached_node_t *memory = NULL;
+    ompi_osc_cached_own_memory_t own = {NULL, 0, false};
     ompi_osc_cached_disp_unit_t unit = 0, *units = NULL;
     uint64_t reach = 0, largest = size;
     int ret;
@@ -377,13 +378,17 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
         ompi_osc_cached_node_vote(win->super.s_info, votes);
         ompi_osc_cached_helper_vote(
             win, comm, win->super.s_info, seen,
-            ompi_osc_cached_coherence_vote(win->super.s_info, on_file, votes), votes);
+            ompi_osc_cached_coherence_vote(comm, win->super.s_info, on_file, votes), votes);
         (void) ompi_osc_cached_window_units(comm, disp_unit, size, &unit, &units, &reach, &largest,
                                             &together, votes);
         memory = ompi_osc_cached_helper_allocate(comm, size, votes, on_file, base);
+        if (MPI_WIN_FLAVOR_ALLOCATE == seen && NULL == memory) {
+            own = ompi_osc_cached_coherence_allocate(comm, size, votes);
+            *base = own.ours ? own.base : *base;
+        }
     }
     ompi_osc_cached_choose(win->super.s_info, flavor, ompi_comm_size(comm), largest, false);
-    seen = request.flavor = (NULL == memory) ? seen : MPI_WIN_FLAVOR_CREATE;
+    seen = request.flavor = (NULL == memory && !own.ours) ? seen : MPI_WIN_FLAVOR_CREATE;
     /* the epochs of osc/pt2pt are not known to helpers */
     alone = on_file && cached && 0 != strcmp("pt2pt", inner->osc_version.mca_component_name)
             && ompi_osc_cached_helper_serves_alone(comm, votes);
@@ -394,6 +399,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     if (OMPI_SUCCESS != ret) {
         ompi_osc_cached_conceal(win, NULL);
         ompi_osc_cached_helper_release(memory);
+        ompi_osc_cached_coherence_release(&own);
         free(units);
         return ret;
     }
@@ -422,6 +428,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     config.reach = reach;
     ompi_osc_cached_window_prepare(window, &config, &ompi_osc_cached_alloc, unit, units);
     window->memory = memory;
+    window->own = own;
     window->inner_flavor = seen;
     if (MPI_WIN_FLAVOR_CREATE != flavor && MPI_WIN_FLAVOR_DYNAMIC != flavor && 0 < size) {
         ompi_osc_cached_expose(win, *base, size); /* nobody had it before */

@@ -145,6 +145,7 @@ static int forward_free(ompi_win_t *win)
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
     ompi_osc_base_module_t inner = window->inner;
     struct ompi_osc_cached_node_t *memory = window->memory;
+    ompi_osc_cached_own_memory_t own = window->own;
     struct ompi_osc_cached_coherence_t *coherence = window->coherence;
     ompi_osc_cached_sharing_t *sharing = window->sharing;
     int ret;
@@ -168,6 +169,7 @@ static int forward_free(ompi_win_t *win)
     ompi_osc_cached_coherence_destroy(coherence);
     ompi_osc_cached_node_detach(sharing);
     ompi_osc_cached_helper_release(memory);
+    ompi_osc_cached_coherence_release(&own);
     return ret;
 }
 

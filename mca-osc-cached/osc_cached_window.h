@@ -119,6 +119,13 @@ enum {
 /** What we know of one target of a window. */
 typedef osc_cached_peer_t ompi_osc_cached_peer_t;
 
+/** Memory of ours that MPI_Win_allocate returns. */
+typedef struct {
+    void *base;
+    size_t bytes; /**< 0: there is none */
+    bool ours;    /**< the window's memory is not the inner component's */
+} ompi_osc_cached_own_memory_t;
+
 /** What we know of one window; lives from osc_select to osc_free. */
 typedef struct ompi_osc_cached_window_t {
     /** OSC_CACHED_WAY_ bits; the first field: an atomic read takes no more instructions there */
@@ -178,6 +185,7 @@ typedef struct ompi_osc_cached_window_t {
     struct ompi_osc_cached_rget_t *rgets;      /**< MPI_Rget on their way that fill entries */
     struct ompi_osc_cached_helper_t *helper;   /**< see helper/; NULL: it has none */
     struct ompi_osc_cached_node_t *memory; /**< see helper/; NULL: it is the inner component's */
+    ompi_osc_cached_own_memory_t own;      /**< the same, see coherence/ */
     struct ompi_osc_cached_coherence_t *coherence; /**< see coherence/; NULL: it is not coherent */
     struct ompi_osc_cached_sharing_t *sharing;     /**< see node/; NULL: the cache is private */
     /** with it: what was fetched is forgotten by all processes of the node */
@@ -240,8 +248,9 @@ enum {
     OSC_CACHED_VOTE_OPEN = 8,       /**< its memory will not be protected */
     OSC_CACHED_VOTE_SHARE = 9,      /**< wants one cache per node */
     OSC_CACHED_VOTE_COOPERATE = 10, /**< ompi_osc_cached_cooperate_t */
+    OSC_CACHED_VOTE_APART = 11,     /**< nobody else of the window is on its node */
 };
-enum { OSC_CACHED_VOTES = 11 };
+enum { OSC_CACHED_VOTES = 12 };
 
 /**
  * What the processes of a window agree on when it is made: its displacement units, how many bytes

@@ -43,8 +43,23 @@ typedef struct {
  * @param[out] votes  of which ompi_osc_cached_window_units finds the least
  * @return whether it wants coherence, and with it a helper
  */
-bool ompi_osc_cached_coherence_vote(opal_info_t *info, bool on_file,
+bool ompi_osc_cached_coherence_vote(ompi_communicator_t *comm, opal_info_t *info, bool on_file,
                                     int64_t votes[OSC_CACHED_VOTES]);
+
+/**
+ * Memory for a window of MPI_Win_allocate whose stores are to be detected, where nobody of the
+ * window has another process of it on its node.  The inner component's is for the processes of a
+ * node: UCX takes a System V segment, if it may, which the kernel does not protect.  Collective,
+ * unless the votes are against it.
+ *
+ * @param votes  the least of all
+ */
+ompi_osc_cached_own_memory_t
+ompi_osc_cached_coherence_allocate(ompi_communicator_t *comm, size_t size,
+                                   const int64_t votes[OSC_CACHED_VOTES]);
+
+/** After the inner component's window has been freed. */
+void ompi_osc_cached_coherence_release(const ompi_osc_cached_own_memory_t *memory);
 
 /**
  * Make a new window coherent, if that is wanted and possible on all its processes.  Collective,

@@ -143,7 +143,7 @@ void ompi_osc_cached_helper_vote(const ompi_win_t *win, ompi_communicator_t *com
     votes[OSC_CACHED_VOTE_INNER] = is_for_inner(win);
 }
 
-static bool is_agreed(const int64_t votes[OSC_CACHED_VOTES])
+bool ompi_osc_cached_helper_is_agreed(const int64_t votes[OSC_CACHED_VOTES])
 {
     return (0 == votes[OSC_CACHED_VOTE_USELESS] || 0 == votes[OSC_CACHED_VOTE_INNER]
                 ? OSC_CACHED_HELPER_AUTO
@@ -158,12 +158,13 @@ ompi_osc_cached_node_t *ompi_osc_cached_helper_allocate(ompi_communicator_t *com
     ompi_osc_cached_node_t *node = NULL;
     const char *why = NULL;
 
-    if (is_agreed(votes) && votes[OSC_CACHED_VOTE_NODE]) {
+    if (ompi_osc_cached_helper_is_agreed(votes) && votes[OSC_CACHED_VOTE_NODE]) {
         node = ompi_osc_cached_node_create(comm, size, &why);
         if (NULL != node) {
             *base = node->mine.base;
         }
-    } else if (is_agreed(votes) && OSC_CACHED_PER_NODE == ompi_osc_cached_params.helper_per) {
+    } else if (ompi_osc_cached_helper_is_agreed(votes)
+               && OSC_CACHED_PER_NODE == ompi_osc_cached_params.helper_per) {
         why = on_file ? "Its memory is a file, which only its own process maps."
                       : "Its memory was not allocated by MPI_Win_allocate.";
     }
@@ -318,8 +319,8 @@ bool ompi_osc_cached_helper_start_all(ompi_communicator_t *comm, const ompi_osc_
     const char *why;
 
     *learnt = true;
-    if (!is_agreed(votes) || votes[OSC_CACHED_VOTE_RUNS]) {
-        return is_agreed(votes);
+    if (!ompi_osc_cached_helper_is_agreed(votes) || votes[OSC_CACHED_VOTE_RUNS]) {
+        return ompi_osc_cached_helper_is_agreed(votes);
     }
     why = ompi_osc_cached_helper_start(rank == ompi_osc_cached_node_helper(node, rank));
     values[0] = NULL == why;
@@ -355,7 +356,7 @@ bool ompi_osc_cached_helper_serves_alone(ompi_communicator_t *comm, int64_t vote
     bool learnt;
     int good;
 
-    if (0 != votes[OSC_CACHED_VOTE_INNER] || !is_agreed(votes)) {
+    if (0 != votes[OSC_CACHED_VOTE_INNER] || !ompi_osc_cached_helper_is_agreed(votes)) {
         return false;
     }
     good = ompi_osc_cached_helper_start_all(comm, NULL, votes, &learnt) && learnt
