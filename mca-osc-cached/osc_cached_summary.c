@@ -102,6 +102,7 @@ void ompi_osc_cached_summary_freed(ompi_osc_cached_window_t *window)
         .cacheable = window->cacheable,
         .passes_passive = OSC_CACHED_MODE_TRANSPARENT == window->mode && NULL == window->coherence
                           && OSC_CACHED_PASSIVE_NONE == ompi_osc_cached_params.passive_scope,
+        .in_sysv = window->in_sysv,
     };
 
     if (OSC_CACHED_STATS_RANKS == ompi_osc_cached_params.stats) {

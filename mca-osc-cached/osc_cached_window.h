@@ -186,6 +186,7 @@ typedef struct ompi_osc_cached_window_t {
     struct ompi_osc_cached_helper_t *helper;   /**< see helper/; NULL: it has none */
     struct ompi_osc_cached_node_t *memory; /**< see helper/; NULL: it is the inner component's */
     ompi_osc_cached_own_memory_t own;      /**< the same, see coherence/ */
+    bool in_sysv;                          /**< it would be coherent in memory of another kind */
     struct ompi_osc_cached_coherence_t *coherence; /**< see coherence/; NULL: it is not coherent */
     struct ompi_osc_cached_sharing_t *sharing;     /**< see node/; NULL: the cache is private */
     /** with it: what was fetched is forgotten by all processes of the node */

@@ -325,6 +325,7 @@ void ompi_osc_cached_coherence_attach(ompi_osc_cached_window_t *window, opal_inf
     } else if (OSC_CACHED_STORES_OFF == wish.stores) {
         window->stores = OSC_CACHED_STORES_OFF; /* MPI_Win_get_info tells what is in force */
     }
+    window->in_sysv = !good && OSC_CACHED_STORES_SYSV == reason;
     if (!good && OSC_CACHED_MODE_COHERENT == wish.mode) {
         ompi_osc_cached_coherence_explain(window, info, &wish, reason, votes);
     }

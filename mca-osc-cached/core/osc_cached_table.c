@@ -34,6 +34,7 @@ static void merge(osc_cached_row_t *into, const osc_cached_row_t *row)
     into->processes = (into->processes < row->processes) ? row->processes : into->processes;
     into->cacheable |= row->cacheable;
     into->passes_passive |= row->passes_passive;
+    into->in_sysv |= row->in_sysv;
     for (int i = 0; i < OSC_CACHED_SUMS; ++i) {
         into->sums[i] += row->sums[i];
     }
@@ -96,6 +97,9 @@ static void add_reason(osc_cached_text_t *text, const osc_cached_row_t *row)
     } else if (row->passes_passive && 0 < SUM(row, locks)) {
         osc_cached_text_add(text, "mode transparent keeps nothing between lock and unlock; "
                                   "if the window is only read: osc_cached_mode always");
+        if (row->in_sysv) {
+            osc_cached_text_add(text, "; else UCX_TLS=^sysv, so that stores can be detected");
+        }
     } else if (0 < cheap) {
         osc_cached_text_add(text,
                             "%" PRIu64 " of %" PRIu64 " targets are as fast as the cache "

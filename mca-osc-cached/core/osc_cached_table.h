@@ -46,6 +46,7 @@ typedef struct {
     uint32_t processes;  /**< that were counted, of a window */
     bool cacheable;      /**< else such windows are never cached */
     bool passes_passive; /**< the mode keeps nothing in passive epochs */
+    bool in_sysv;        /**< because it lies in memory that cannot be protected */
     uint64_t sums[OSC_CACHED_SUMS];
 } osc_cached_row_t;
 

@@ -95,12 +95,18 @@ static void test_table(void **state)
     has("  graph                      1 always      ucx        1.00 M    83.0 %");
     has("   3.40 s    804 KiB\n");
     has("  work                      40 transparent ucx        20.0 k     0.0 %");
-    has("    20.0 k bypassed: mode transparent keeps nothing between lock and unlock");
+    has("    20.0 k bypassed: mode transparent keeps nothing between lock and unlock; if the "
+        "window "
+        "is only read: osc_cached_mode always\n");
     assert_null(strstr(text, "compared"));
     assert_null(strstr(text, "more"));
     osc_cached_table_verified(&table, text, sizeof(text)); /* nothing was served */
     assert_string_equal(text, "osc/cached: 0 hits compared with the target's memory, 0 differ\n");
 
+    row.in_sysv = true;
+    osc_cached_table_add(&table, &row);
+    osc_cached_table_print(&table, text, sizeof(text));
+    has("osc_cached_mode always; else UCX_TLS=^sysv, so that stores can be detected\n");
     row = a_row("", "off", 7, 0);
     row.sums[OSC_CACHED_STAT_bypassed] = 7;
     row.sums[OSC_CACHED_STAT_verified] = 12345;
