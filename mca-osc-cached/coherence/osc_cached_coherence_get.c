@@ -24,6 +24,17 @@ uint64_t ompi_osc_cached_coherence_term(const void *context, int32_t target, uin
     return osc_cached_copies_stamp(copies, (uint32_t) target, first, count);
 }
 
+/* Whether blocks that were asked for are used: a FILL takes about as long as two gets. As long as
+ * that is so, or not known, a block is asked for when anything in it was missed before. */
+static bool pays(const ompi_osc_cached_window_t *window)
+{
+    enum { FIRST = 64, USES = 2 };
+    unsigned long hits =
+        atomic_load_explicit(&window->stats[OSC_CACHED_STAT_hits], memory_order_relaxed);
+
+    return window->coherence->copies.counts.fills < FIRST + hits / USES;
+}
+
 bool ompi_osc_cached_coherence_keeps(ompi_osc_cached_window_t *window, int target, uint64_t address,
                                      size_t bytes, uint64_t *more)
 {
@@ -34,8 +45,10 @@ bool ompi_osc_cached_coherence_keeps(ompi_osc_cached_window_t *window, int targe
 
     osc_cached_copies_blocks(&c->copies, address, bytes, &first, &count);
     ompi_osc_cached_helper_enter();
-    copy =
-        osc_cached_copies_miss(&c->copies, (uint32_t) target, first, count, more, &name, &c->post);
+    copy = osc_cached_copies_miss(&c->copies, (uint32_t) target, first, count,
+                                  pays(window) ? OSC_CACHED_ALL_PARTS
+                                               : osc_cached_copies_part(&c->copies, address),
+                                  more, &name, &c->post);
     ompi_osc_cached_coherence_leave(c);
     return OSC_CACHED_COPY_KEEP == copy;
 }

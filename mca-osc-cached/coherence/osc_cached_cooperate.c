@@ -221,12 +221,12 @@ static bool ask(ompi_osc_cached_cooperation_t *c, get_t *get, uint64_t block)
     if (NULL == wait) {
         return false;
     }
-    copy = osc_cached_copies_miss(c->config.copies, target, block, 1, &stamp, &wait->name,
-                                  c->config.post);
+    copy = osc_cached_copies_miss(c->config.copies, target, block, 1, OSC_CACHED_ALL_PARTS, &stamp,
+                                  &wait->name, c->config.post);
     if (OSC_CACHED_COPY_KEEP == copy) { /* we share it, and have no frame */
         (void) osc_cached_copies_evict(c->config.copies, target, block, c->config.post);
-        copy = osc_cached_copies_miss(c->config.copies, target, block, 1, &stamp, &wait->name,
-                                      c->config.post);
+        copy = osc_cached_copies_miss(c->config.copies, target, block, 1, OSC_CACHED_ALL_PARTS,
+                                      &stamp, &wait->name, c->config.post);
     }
     if (OSC_CACHED_COPY_WAIT != copy) {
         free(wait);

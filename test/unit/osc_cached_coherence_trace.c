@@ -296,7 +296,8 @@ static void get(uint32_t n, uint32_t b)
     }
     num_held = 0;
     last.kind = 0;
-    switch (osc_cached_copies_miss(&me->copies, nodes, b, 1, &unused, &name, &post)) {
+    switch (osc_cached_copies_miss(&me->copies, nodes, b, 1, OSC_CACHED_ALL_PARTS, &unused, &name,
+                                   &post)) {
     case OSC_CACHED_COPY_WAIT:
         me->get[g] = (get_t){.waits = true, .name = name, .block = b};
         if (OSC_CACHED_MESSAGE_FILL == last.kind) {

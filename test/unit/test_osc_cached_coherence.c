@@ -304,8 +304,8 @@ static void begin_get(process_t *me, uint32_t rank)
         return;
     }
     get->name = 0;
-    switch (osc_cached_copies_miss(&me->copies, target, get->first, get->count, &get->stamp,
-                                   &get->name, &post)) {
+    switch (osc_cached_copies_miss(&me->copies, target, get->first, get->count,
+                                   OSC_CACHED_ALL_PARTS, &get->stamp, &get->name, &post)) {
     case OSC_CACHED_COPY_KEEP:
         /* of files all is fetched by messages; then nobody looks for it here */
         get->kind = world.waits ? DIRECT : KEEP;
@@ -861,7 +861,8 @@ static void test_damaged(void **state)
 
         switch (below(8)) {
         case 0:
-            (void) osc_cached_copies_miss(&me->copies, target, any(), 1, &stamp, &name, &post);
+            (void) osc_cached_copies_miss(&me->copies, target, any(), 1, OSC_CACHED_ALL_PARTS,
+                                          &stamp, &name, &post);
             break;
         case 1:
             osc_cached_copies_written(

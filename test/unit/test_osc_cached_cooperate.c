@@ -149,7 +149,8 @@ static void get(uint32_t rank, uint64_t block)
         return;
     }
     if (OSC_CACHED_COPY_KEEP
-        == osc_cached_copies_miss(&me->copies, OWNER, block, 1, &stamp, &name, &post)) {
+        == osc_cached_copies_miss(&me->copies, OWNER, block, 1, OSC_CACHED_ALL_PARTS, &stamp, &name,
+                                  &post)) {
         fail(); /* a VALID block has a frame */
     }
     deliver_all();

@@ -65,7 +65,8 @@ static osc_cached_copy_t miss(uint64_t first, uint64_t count)
     uint64_t stamp;
     uint32_t name;
 
-    return osc_cached_copies_miss(&copies, TARGET, first, count, &stamp, &name, &post);
+    return osc_cached_copies_miss(&copies, TARGET, first, count, OSC_CACHED_ALL_PARTS, &stamp,
+                                  &name, &post);
 }
 
 static osc_cached_block_state_t state_of(uint64_t block)
@@ -96,6 +97,29 @@ static uint32_t fetch(uint64_t block)
     assert_true(RECEIVE(DATA, block, 1, name));
     assert_int_equal(state_of(block), OSC_CACHED_BLOCK_VALID);
     return name;
+}
+
+/* What is asked for once is not worth a FILL, however many gets of a block there are. */
+static void test_parts(void **state)
+{
+    uint64_t stamp;
+    uint32_t name;
+    (void) state;
+
+    assert_int_equal(begin(false), OSC_CACHED_OK);
+    assert_int_equal(osc_cached_copies_part(&copies, 3 * 4096), 1);
+    assert_int_equal(osc_cached_copies_part(&copies, 3 * 4096 + 64), 2);
+    assert_int_equal(osc_cached_copies_part(&copies, 4 * 4096 - 1), UINT64_C(1) << 63);
+    for (uint64_t i = 0; i < 64; ++i) {
+        assert_int_equal(
+            osc_cached_copies_miss(&copies, TARGET, 5, 1, UINT64_C(1) << i, &stamp, &name, &post),
+            OSC_CACHED_COPY_DIRECT);
+    }
+    assert_int_equal(num_seen, num_sent);
+    assert_int_equal(osc_cached_copies_miss(&copies, TARGET, 5, 1, 8, &stamp, &name, &post),
+                     OSC_CACHED_COPY_DIRECT);
+    SENT(FILL, 5, 1);
+    end();
 }
 
 static void test_memory(void **state)
@@ -155,18 +179,21 @@ static void test_files(void **state)
     (void) state;
 
     assert_int_equal(begin(true), OSC_CACHED_OK);
-    assert_int_equal(osc_cached_copies_miss(&copies, TARGET, 5, 1, &stamp, &name, &post),
-                     OSC_CACHED_COPY_WAIT);
+    assert_int_equal(
+        osc_cached_copies_miss(&copies, TARGET, 5, 1, OSC_CACHED_ALL_PARTS, &stamp, &name, &post),
+        OSC_CACHED_COPY_WAIT);
     assert_int_equal(SENT(FILL, 5, 1)->name, name);
-    assert_int_equal(osc_cached_copies_miss(&copies, TARGET, 5, 1, &stamp, &joined, &post),
-                     OSC_CACHED_COPY_WAIT);
+    assert_int_equal(
+        osc_cached_copies_miss(&copies, TARGET, 5, 1, OSC_CACHED_ALL_PARTS, &stamp, &joined, &post),
+        OSC_CACHED_COPY_WAIT);
     assert_int_equal(joined, name);
     RECEIVE(FWD, 5, 1, 77); /* R9: PENDING */
     assert_int_equal(SENT(BACK, 5, 1)->reader, 2);
     RECEIVE(INV, 5, 1, 0);
     SENT(ACK, 5, 1);
-    assert_int_equal(osc_cached_copies_miss(&copies, TARGET, 5, 1, &stamp, &joined, &post),
-                     OSC_CACHED_COPY_WAIT);
+    assert_int_equal(
+        osc_cached_copies_miss(&copies, TARGET, 5, 1, OSC_CACHED_ALL_PARTS, &stamp, &joined, &post),
+        OSC_CACHED_COPY_WAIT);
     SENT(FILL, 5, 1);
     assert_int_not_equal(joined, name);
     assert_false(RECEIVE(DATA, 5, 1, name));
@@ -395,11 +422,11 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_memory),     cmocka_unit_test(test_direct),
-        cmocka_unit_test(test_files),      cmocka_unit_test(test_writes),
-        cmocka_unit_test(test_holds_all),  cmocka_unit_test(test_narrow),
-        cmocka_unit_test(test_many_holds), cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_parts),   cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_direct),  cmocka_unit_test(test_files),
+        cmocka_unit_test(test_writes),  cmocka_unit_test(test_holds_all),
+        cmocka_unit_test(test_narrow),  cmocka_unit_test(test_many_holds),
+        cmocka_unit_test(test_threads), cmocka_unit_test(test_no_memory),
     };
 
     allocations = -1;

@@ -135,7 +135,8 @@ static void ask(uint32_t reader)
     uint64_t stamp;
     uint32_t name;
 
-    assert_int_equal(osc_cached_copies_miss(&processes[reader].copies, OWNER, 5, 1, &stamp, &name,
+    assert_int_equal(osc_cached_copies_miss(&processes[reader].copies, OWNER, 5, 1,
+                                            OSC_CACHED_ALL_PARTS, &stamp, &name,
                                             &processes[reader].post),
                      OSC_CACHED_COPY_WAIT);
 }

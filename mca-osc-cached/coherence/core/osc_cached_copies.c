@@ -147,10 +147,11 @@ static bool is_current(const osc_cached_copies_t *copies, const osc_cached_block
     return entry->generation == osc_cached_copies_stamp(copies, entry->target, entry->block, 1);
 }
 
-/* Misses are counted; at once, or after so many of them, it is asked for. */
+/* Misses are counted; at once, or after so many that came again, it is asked for. */
 static void set_seen(const osc_cached_copies_t *copies, osc_cached_block_entry_t *entry)
 {
     entry->state = OSC_CACHED_BLOCK_SEEN;
+    entry->parts = 0;
     entry->name = 0;
     entry->alone = false;
     entry->skip = copies->config.waits ? 0 : (uint8_t) ((2U << entry->refused) - 1);
@@ -203,7 +204,7 @@ static bool is_dirty(const osc_cached_written_t *written, uint64_t first, uint64
 
 /* One block of a miss. */
 static osc_cached_copy_t miss_block(osc_cached_copies_t *copies, uint32_t target, uint64_t block,
-                                    uint32_t *name, const osc_cached_post_t *post)
+                                    uint64_t parts, uint32_t *name, const osc_cached_post_t *post)
 {
     osc_cached_block_entry_t *entry = make(copies, target, block);
     bool current = is_current(copies, entry);
@@ -222,7 +223,10 @@ static osc_cached_copy_t miss_block(osc_cached_copies_t *copies, uint32_t target
         entry->skip = 0;
     }
     if (0 < entry->skip) {
-        --entry->skip;
+        entry->skip -= 0 != (entry->parts & parts);
+        entry->parts |= parts;
+    }
+    if (0 < entry->skip) {
         return OSC_CACHED_COPY_DIRECT;
     }
     entry->state = OSC_CACHED_BLOCK_PENDING;
@@ -236,8 +240,9 @@ static osc_cached_copy_t miss_block(osc_cached_copies_t *copies, uint32_t target
 }
 
 osc_cached_copy_t osc_cached_copies_miss(osc_cached_copies_t *copies, uint32_t target,
-                                         uint64_t first, uint64_t count, uint64_t *stamp,
-                                         uint32_t *name, const osc_cached_post_t *post)
+                                         uint64_t first, uint64_t count, uint64_t parts,
+                                         uint64_t *stamp, uint32_t *name,
+                                         const osc_cached_post_t *post)
 {
     const osc_cached_written_t *written = &copies->written[target];
     osc_cached_copy_t all = OSC_CACHED_COPY_KEEP;
@@ -248,7 +253,8 @@ osc_cached_copy_t osc_cached_copies_miss(osc_cached_copies_t *copies, uint32_t t
     }
     *stamp = osc_cached_copies_stamp(copies, target, first, count);
     for (uint64_t i = 0; i < count; i++) {
-        osc_cached_copy_t copy = miss_block(copies, target, first + i, name, post);
+        osc_cached_copy_t copy =
+            miss_block(copies, target, first + i, (0 == i) ? parts : 1, name, post);
 
         if (OSC_CACHED_COPY_KEEP != copy) {
             all = copy;

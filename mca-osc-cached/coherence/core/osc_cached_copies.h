@@ -67,6 +67,8 @@ enum {
     OSC_CACHED_HOLDS = 8           /**< of a target; the last one can only be of all its blocks */
 };
 
+#define OSC_CACHED_ALL_PARTS UINT64_MAX
+
 typedef struct osc_cached_copies_config {
     uint32_t ranks;      /**< of the window */
     uint32_t rank;       /**< of this process */
@@ -106,11 +108,14 @@ typedef enum {
 /** What is known of a block. */
 typedef struct osc_cached_block_entry {
     uint64_t block;
-    uint64_t generation; /**< PENDING, VALID: when it was asked for */
+    union {
+        uint64_t generation; /**< PENDING, VALID: when it was asked for */
+        uint64_t parts;      /**< SEEN: of its 64 parts, those where gets that missed began */
+    };
     uint32_t target;
     uint32_t name;   /**< PENDING, VALID: of the request */
     uint8_t state;   /**< osc_cached_block_state_t */
-    uint8_t skip;    /**< SEEN: misses until the next FILL */
+    uint8_t skip;    /**< SEEN: misses that came again until the next FILL */
     uint8_t refused; /**< DIRECTs in a row */
     bool alone;      /**< VALID: nobody else has a copy */
 } osc_cached_block_entry_t;
@@ -169,6 +174,14 @@ static inline void osc_cached_copies_blocks(const osc_cached_copies_t *copies, u
     *count = ((offset + (0 == bytes ? 0 : bytes - 1)) >> copies->config.block_shift) - *first + 1;
 }
 
+/** The bit of that of the 64 parts of its first block which a get begins in. */
+static inline uint64_t osc_cached_copies_part(const osc_cached_copies_t *copies, uint64_t offset)
+{
+    uint64_t inside = offset & ((UINT64_C(1) << copies->config.block_shift) - 1);
+
+    return UINT64_C(1) << (inside * 64 >> copies->config.block_shift);
+}
+
 /** The counter of a block. */
 static inline uint32_t osc_cached_copies_slot(uint32_t target, uint64_t block)
 {
@@ -210,15 +223,19 @@ typedef enum {
 } osc_cached_copy_t;
 
 /**
- * A get has missed; called before it is issued. May send FILL.
+ * A get has missed; called before it is issued. May send FILL: where DATA brings no bytes, when a
+ * get of one of these parts of the block has missed before.
  *
  * @param count  of blocks; with config.waits 1
+ * @param parts  osc_cached_copies_part, or OSC_CACHED_ALL_PARTS: also when what is in the same
+ * block is asked for, and not only the same
  * @param stamp  KEEP: osc_cached_copies_stamp of now
  * @param name   WAIT: of the request
  */
 osc_cached_copy_t osc_cached_copies_miss(osc_cached_copies_t *copies, uint32_t target,
-                                         uint64_t first, uint64_t count, uint64_t *stamp,
-                                         uint32_t *name, const osc_cached_post_t *post);
+                                         uint64_t first, uint64_t count, uint64_t parts,
+                                         uint64_t *stamp, uint32_t *name,
+                                         const osc_cached_post_t *post);
 
 /**
  * A message for this process's copies has come: DATA, DIRECT, FWD, INV, HELD, RECALL, LAST.
