@@ -10,7 +10,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "opal/util/info.h"
@@ -18,7 +17,6 @@
 
 #include "osc_cached_coherence_state.h"
 #include "osc_cached_compat.h"
-#include "helper/osc_cached_helper_vote.h"
 
 enum {
     FILE_BLOCK = 64 * 1024, /* bytes */
@@ -117,16 +115,6 @@ static bool accepts(const ompi_osc_cached_wish_t *wish, bool on_file)
            && ompi_osc_cached_stores_can_be_noticed() && !ompi_osc_cached_coherence_has_device();
 }
 
-/* Is nobody else on our node?  It would most likely be the next process. */
-static bool is_apart(ompi_communicator_t *comm)
-{
-    int size = ompi_comm_size(comm), rank = ompi_comm_rank(comm), i;
-
-    for (i = 1; i < size && !ompi_osc_cached_node_has(comm, (rank + i) % size); ++i) {
-    }
-    return size <= i;
-}
-
 bool ompi_osc_cached_coherence_vote(ompi_communicator_t *comm, opal_info_t *info, bool on_file,
                                     int64_t votes[OSC_CACHED_VOTES])
 {
@@ -135,44 +123,14 @@ bool ompi_osc_cached_coherence_vote(ompi_communicator_t *comm, opal_info_t *info
 
     votes[OSC_CACHED_VOTE_COHERENT] = needed || accepts(&wish, on_file);
     votes[OSC_CACHED_VOTE_OPEN] = OSC_CACHED_STORES_DETECT != wish.stores;
-    votes[OSC_CACHED_VOTE_APART] = votes[OSC_CACHED_VOTE_COHERENT] && is_apart(comm);
+    votes[OSC_CACHED_VOTE_APART] =
+        votes[OSC_CACHED_VOTE_COHERENT] && ompi_osc_cached_helper_is_apart(comm);
     votes[OSC_CACHED_VOTE_BLOCK] = wish.block;
     /* pages of files cannot be protected, and who detects stores shares only what it protects */
     votes[OSC_CACHED_VOTE_COOPERATE] = (on_file && OSC_CACHED_STORES_DETECT != wish.stores)
                                            ? wish.cooperate
                                            : OSC_CACHED_COOPERATE_OFF;
     return needed;
-}
-
-ompi_osc_cached_own_memory_t
-ompi_osc_cached_coherence_allocate(ompi_communicator_t *comm, size_t size,
-                                   const int64_t votes[OSC_CACHED_VOTES])
-{
-    ompi_osc_cached_own_memory_t memory = {NULL, 0, false};
-    int good = 1;
-
-    if (!votes[OSC_CACHED_VOTE_COHERENT] || votes[OSC_CACHED_VOTE_OPEN]
-        || !votes[OSC_CACHED_VOTE_APART] || !ompi_osc_cached_helper_is_agreed(votes)) {
-        return memory;
-    }
-    if (0 < size) { /* private: kernels before 5.19 protect nothing else */
-        memory.base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        good = MAP_FAILED != memory.base;
-        memory.bytes = good ? size : 0;
-    }
-    memory.ours = OMPI_SUCCESS == ompi_osc_cached_helper_agree(comm, &good, 1, MPI_MIN) && good;
-    if (!memory.ours) {
-        ompi_osc_cached_coherence_release(&memory);
-        memory = (ompi_osc_cached_own_memory_t){NULL, 0, false};
-    }
-    return memory;
-}
-
-void ompi_osc_cached_coherence_release(const ompi_osc_cached_own_memory_t *memory)
-{
-    if (0 < memory->bytes) {
-        (void) munmap(memory->base, memory->bytes);
-    }
 }
 
 void ompi_osc_cached_coherence_explain(const ompi_osc_cached_window_t *window, opal_info_t *info,

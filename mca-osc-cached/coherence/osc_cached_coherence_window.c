@@ -9,6 +9,7 @@
 #include "ompi_config.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "ompi/communicator/communicator.h"
@@ -266,6 +267,37 @@ static bool is_agreed(ompi_communicator_t *comm, bool can, bool shares)
                == comm->c_coll->coll_allreduce(MPI_IN_PLACE, values, 2, MPI_INT, MPI_MIN, comm,
                                                comm->c_coll->coll_allreduce_module)
            && 0 < values[0] && 0 > values[1];
+}
+
+ompi_osc_cached_own_memory_t
+ompi_osc_cached_coherence_allocate(ompi_communicator_t *comm, size_t size,
+                                   const int64_t votes[OSC_CACHED_VOTES])
+{
+    ompi_osc_cached_own_memory_t memory = {NULL, 0, false};
+    bool good = true;
+
+    if (!votes[OSC_CACHED_VOTE_COHERENT] || votes[OSC_CACHED_VOTE_OPEN]
+        || !votes[OSC_CACHED_VOTE_APART] || !ompi_osc_cached_helper_is_agreed(votes)) {
+        return memory;
+    }
+    if (0 < size) { /* private: kernels before 5.19 protect nothing else */
+        memory.base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        good = MAP_FAILED != memory.base;
+        memory.bytes = good ? size : 0;
+    }
+    memory.ours = is_agreed(comm, good, true);
+    if (!memory.ours) {
+        ompi_osc_cached_coherence_release(&memory);
+        memory = (ompi_osc_cached_own_memory_t){NULL, 0, false};
+    }
+    return memory;
+}
+
+void ompi_osc_cached_coherence_release(const ompi_osc_cached_own_memory_t *memory)
+{
+    if (0 < memory->bytes) {
+        (void) munmap(memory->base, memory->bytes);
+    }
 }
 
 void ompi_osc_cached_coherence_attach(ompi_osc_cached_window_t *window, opal_info_t *info,

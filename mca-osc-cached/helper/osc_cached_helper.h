@@ -54,6 +54,9 @@ ompi_osc_cached_helper_allocate(ompi_communicator_t *comm, size_t size,
 /** The window is free.  @param memory  NULL: there is none */
 void ompi_osc_cached_helper_release(struct ompi_osc_cached_node_t *memory);
 
+/** Whether no other process of a window is on this node. */
+bool ompi_osc_cached_helper_is_apart(ompi_communicator_t *comm);
+
 /** Whether a new window has a helper, if it can. @param votes  the least of all */
 bool ompi_osc_cached_helper_is_agreed(const int64_t votes[OSC_CACHED_VOTES]);
 

@@ -108,6 +108,16 @@ static int farther(ompi_communicator_t *comm)
     return (rank + i) % size;
 }
 
+bool ompi_osc_cached_helper_is_apart(ompi_communicator_t *comm)
+{
+    int size = ompi_comm_size(comm), rank = ompi_comm_rank(comm), i;
+
+    /* it would most likely be the next process */
+    for (i = 1; i < size && !ompi_osc_cached_node_has(comm, (rank + i) % size); ++i) {
+    }
+    return size <= i;
+}
+
 /* May the inner component have the memory of this window? */
 static bool is_for_inner(const ompi_win_t *win)
 {
