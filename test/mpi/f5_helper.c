@@ -9,24 +9,10 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE
+#include "cold.h"
 #include "storage.h"
 
-#include <sys/syscall.h>
-#include <sys/uio.h>
-
 enum { LONGS = 40000 }; /* more than a message of a helper */
-
-static int cold;
-
-/* In the place of the C library's: nothing is in memory. */
-ssize_t preadv2(int file, const struct iovec *vector, int count, off_t from, int flags)
-{
-    if (cold) {
-        errno = EAGAIN;
-        return -1;
-    }
-    return (ssize_t) syscall(SYS_preadv2, file, vector, count, from, 0, flags);
-}
 
 static long big[LONGS], got[LONGS];
 

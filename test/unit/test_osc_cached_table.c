@@ -95,9 +95,8 @@ static void test_table(void **state)
     has("  graph                      1 always      ucx        1.00 M    83.0 %");
     has("   3.40 s    804 KiB\n");
     has("  work                      40 transparent ucx        20.0 k     0.0 %");
-    has("    20.0 k bypassed: mode transparent keeps nothing between lock and unlock; if the "
-        "window "
-        "is only read: osc_cached_mode always\n");
+    has("    20.0 k bypassed: mode transparent keeps nothing between lock and unlock; "
+        "if the window is only read: osc_cached_mode always\n");
     assert_null(strstr(text, "compared"));
     assert_null(strstr(text, "more"));
     osc_cached_table_verified(&table, text, sizeof(text)); /* nothing was served */
