@@ -75,8 +75,9 @@ int main(int argc, char **argv)
                   counter(&c, "budget_taken"), before);
         }
     }
-    CHECK(most > 0 && most_kilobytes() - most < 2 * BUDGET / 1024, "%ld kilobytes more than %ld",
-          most_kilobytes() - most, most);
+    /* the emulated network itself remembers every get until it is complete */
+    CHECK(most > 0 && (test_inner_is("netem") || most_kilobytes() - most < 2 * BUDGET / 1024),
+          "%ld kilobytes more than %ld", most_kilobytes() - most, most);
     counters_add_up(&c);
     counters_close(&c);
     OK(MPI_Win_free(&win));

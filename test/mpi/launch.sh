@@ -424,7 +424,7 @@ mpi_stolen() {
 }
 
 mpi_launch_once() {
-    local limit=$1 dir=$2 program=$3 temporary=$2/tmp pid rc=0 end stolen stolen_before
+    local limit=$1 dir=$2 program=$3 temporary=$2/tmp pid rc=0 now=$SECONDS end stolen stolen_before
     shift 3
     mkdir -p "$dir/tmp"
     [[ -z ${LOCALITY_NODES:-} ]] || temporary=/tmp # each node's own
@@ -437,6 +437,9 @@ mpi_launch_once() {
     mpi_stolen
     stolen_before=$stolen end=$((SECONDS + limit * ${LOCALITY_SLOW:-1}))
     while kill -0 "$pid" 2>/dev/null; do
+        # A virtual machine that was stopped for a while: nobody stole that time, the clock just jumps.
+        ((SECONDS - now <= 5)) || end=$((end + SECONDS - now))
+        now=$SECONDS
         if ((SECONDS >= end)) && mpi_stolen && ((SECONDS >= end + stolen - stolen_before)); then
             mpi_stacks "$program" "$temporary" >"$dir/stacks" 2>&1
             mpi_end_session "$pid"
