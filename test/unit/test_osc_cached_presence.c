@@ -103,6 +103,20 @@ static void test_no_hasty_decisions(void **state)
     assert_false(osc_cached_presence_is_away(&presence, 2, 2 * COMPUTES));
 }
 
+/* The process did not run for a while, once. */
+static void test_an_accident(void **state)
+{
+    osc_cached_presence_t presence = {.waited = 0};
+    uint64_t now = 5, operations, waited = 0;
+    (void) state;
+
+    (void) run(&presence, &now, 10 * INNER, INNER, &operations, &waited);
+    (void) run(&presence, &now, COMPUTES, COMPUTES, &operations, &waited);
+    assert_int_equal(presence.state, OSC_CACHED_PRESENCE_AWAY);
+    assert_true(run(&presence, &now, 1000000000, INNER, &operations, &waited) * HELPER
+                <= 5ull * COMPUTES);
+}
+
 /* A busy machine: every 100th flush waits 4 ms for a processor, and the helper waits often. */
 static void test_busy_machine(void **state)
 {
@@ -144,7 +158,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_comes_and_goes), cmocka_unit_test(test_mapped_memory_is_never_left),
         cmocka_unit_test(test_dear),           cmocka_unit_test(test_no_hasty_decisions),
-        cmocka_unit_test(test_busy_machine),   cmocka_unit_test(test_rare_waits),
+        cmocka_unit_test(test_an_accident),    cmocka_unit_test(test_busy_machine),
+        cmocka_unit_test(test_rare_waits),
     };
 
     return cmocka_run_group_tests_name("osc_cached_presence", tests, NULL, NULL);

@@ -20,7 +20,9 @@
 /* Flushes that an average is made of. */
 #define RECENT 4096
 #define ENOUGH 4
-/* The inner component is tried after so many times the wait. */
+/* The inner component is tried after so many times the wait: of the first one, and of those that
+ * confirm it. */
+#define DOUBT 4
 #define PATIENCE 50
 
 static void add(osc_cached_presence_sum_t *sum, uint64_t ns)
@@ -68,9 +70,10 @@ void osc_cached_presence_flushed(osc_cached_presence_t *presence, uint64_t now, 
         break;
     }
     if (waits) {
+        presence->again =
+            now + (OSC_CACHED_PRESENCE_AWAY == presence->state ? PATIENCE : DOUBT) * waited;
         presence->state = OSC_CACHED_PRESENCE_AWAY;
         presence->waited = waited;
-        presence->again = now + PATIENCE * waited;
     } else if (OSC_CACHED_PRESENCE_AWAY == presence->state) {
         watch(presence);
     }

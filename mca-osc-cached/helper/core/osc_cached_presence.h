@@ -8,11 +8,12 @@
  * Is a target away, so that its helper is to do contiguous puts and gets, too?
  *
  * The inner component is as fast for them, or faster, unless it needs the target's process and that
- * computes. Then a flush waits: when one took 20 times as long as the helper takes for the same, and
- * flushes take more than twice as long on average, the target is away. The inner component is tried
- * again when 50 times as long has passed, so trials take 2 % of the time at most; if that flush does
- * not wait, the target is back. On a busy machine everybody waits for a processor, and the helper
- * most of all: when its flushes turn out to take as long on average, it was not the target.
+ * computes. Then a flush waits: when one took 20 times as long as the helper takes for the same,
+ * and flushes take more than twice as long on average, the target is away. The inner component is
+ * tried again when 4 times as long has passed, for it may have been an accident; if that flush
+ * waits, too, when 50 times as long has passed, so trials take 2 % of the time at most; if it does
+ * not, the target is back. On a busy machine everybody waits for a processor, and the helper most
+ * of all: when its flushes turn out to take as long on average, it was not the target.
  *
  *     UNKNOWN --4 flushes--> WATCHED <--no wait, or the helper waits as long-- AWAY
  *        |                      |                                              ^
