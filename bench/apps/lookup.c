@@ -6,7 +6,7 @@
  * communication.
  *
  *     mpirun -np 2 lookup [--log2-slots=N] [--lookups=N] [--warm-up=N] [--seed=N]
- *                         [--batch=N] [--fence] [--allocate] [--check]
+ *                         [--batch=N] [--updates=N] [--fence] [--allocate] [--check]
  *
  * The table has 2^log2-slots slots, half of them in use, in buckets of 64 bytes, split by blocks
  * over the processes.  Each process looks up random keys, one half of which are in the table, and
@@ -15,17 +15,18 @@
  * That is what the program is for: a cache cannot help here, and must not hurt.
  *
  * --lookups=N is the number of lookups of each process, --warm-up=N that of others before them that
- * are neither timed nor counted.  --batch=N: so many of them are under way together.  --fence: a
- * fence ends each batch, as in the simplest one-sided programs; otherwise one epoch of
- * MPI_Win_lock_all and flushes.  --allocate: the table is in memory from MPI_Win_allocate, which
- * processes of one node read directly, instead of MPI_Win_create.  --check compares with a serial
- * run on rank 0.
+ * are neither timed nor counted.  --batch=N: so many of them are under way together.  --updates=N:
+ * each process also changes N values of others meanwhile, and looks whether it then sees what it
+ * has changed.  --fence: a fence ends each batch, as in the simplest one-sided programs; otherwise
+ * one epoch of MPI_Win_lock_all and flushes.  --allocate: the table is in memory from
+ * MPI_Win_allocate, which processes of one node read directly, instead of MPI_Win_create.  --check
+ * compares with a serial run on rank 0.
  *
  * Plain MPI-3 RMA; knows nothing of any cache.
  *
- * What is printed: slots, lookups (of all processes), processes, gets, found, checksum over the
- * values found, and of the slowest process lookup_seconds and total_seconds (with the making of the
- * table).
+ * What is printed: slots, lookups and updates (of all processes), processes, gets, found, checksum
+ * over the values found, and of the slowest process lookup_seconds and total_seconds (with the
+ * making of the table).
  */
 
 #include "app.h"
@@ -34,16 +35,27 @@
 
 enum { SLOTS = 4 }; /* of a bucket: 64 bytes */
 
+/* A value is the number of its key, and above it how often it was changed. */
+#define CHANGE (UINT64_C(1) << 40)
+
 typedef struct {
-    uint64_t key, value; /* value 0: the slot is empty */
+    uint64_t key, value; /* number 0: the slot is empty */
 } slot_t;
+
+static uint64_t number_of(const slot_t *slot)
+{
+    return slot->value % CHANGE;
+}
 
 typedef struct {
     slot_t slot[SLOTS];
 } bucket_t;
 
+/* Displacements are in words. */
+enum { WORDS = sizeof(bucket_t) / sizeof(uint64_t) };
+
 typedef struct {
-    long log2_slots, lookups, warm_up, seed, batch, fence, allocate, check;
+    long log2_slots, lookups, warm_up, seed, batch, updates, fence, allocate, check;
 } options_t;
 
 /* The buckets of one process; without a window: all of them, for the serial run. */
@@ -62,7 +74,7 @@ typedef struct {
 } lookup_t;
 
 typedef struct {
-    uint64_t gets, found, checksum;
+    uint64_t gets, updates, found, checksum;
 } result_t;
 
 /* The i-th of the keys of a table; each number is another key. */
@@ -93,7 +105,7 @@ static void insert(table_t *t, uint64_t key, uint64_t value)
     for (;; at = next_bucket(t, at)) {
         for (slot_t *slot = t->bucket[at - t->first].slot, *end = slot + SLOTS; slot < end;
              ++slot) {
-            if (0 == slot->value) {
+            if (0 == number_of(slot)) {
                 *slot = (slot_t){key, value};
                 return;
             }
@@ -131,12 +143,12 @@ static bool look(const table_t *t, lookup_t *lookup, result_t *result)
     for (int i = 0; i < SLOTS; ++i) {
         const slot_t *slot = &lookup->bucket.slot[i];
 
-        if (0 == slot->value) {
+        if (0 == number_of(slot)) {
             return true;
         }
         if (slot->key == lookup->key) {
             ++result->found;
-            result->checksum += app_random_at(slot->value, lookup->number);
+            result->checksum += app_random_at(number_of(slot), lookup->number);
             return true;
         }
     }
@@ -152,8 +164,30 @@ static void fetch(const table_t *t, lookup_t *lookup, result_t *result)
         return;
     }
     MPI_Get(&lookup->bucket, sizeof(bucket_t), MPI_BYTE, (int) (lookup->at / t->block),
-            (MPI_Aint) (lookup->at % t->block), sizeof(bucket_t), MPI_BYTE, t->window);
+            (MPI_Aint) (lookup->at % t->block) * WORDS, sizeof(bucket_t), MPI_BYTE, t->window);
     ++result->gets;
+}
+
+/* Changes some value of another process, and looks at it. */
+static void update(const options_t *o, const table_t *t, uint64_t number)
+{
+    const uint64_t change = CHANGE;
+    uint64_t at = app_random_at((uint64_t) o->seed + 1, number) % t->buckets, before, after;
+    MPI_Aint word;
+    int rank;
+
+    while (at - t->first < t->count) {
+        at = (at + t->block) % t->buckets;
+    }
+    rank = (int) (at / t->block);
+    word = (MPI_Aint) (at % t->block * WORDS + number % SLOTS * 2 + 1);
+    MPI_Fetch_and_op(&change, &before, MPI_UINT64_T, rank, word, MPI_SUM, t->window);
+    MPI_Win_flush(rank, t->window);
+    MPI_Get(&after, 1, MPI_UINT64_T, rank, word, 1, MPI_UINT64_T, t->window);
+    MPI_Win_flush(rank, t->window);
+    if (after / CHANGE <= before / CHANGE) {
+        app_die("a value is older than this process' own change of it", NULL);
+    }
 }
 
 /* A batch of lookups, until all are done; with fences, until those of all processes are. */
@@ -187,8 +221,10 @@ static void look_up_batch(const options_t *o, const table_t *t, lookup_t *batch,
 
 static result_t look_up_all(const options_t *o, const table_t *t, uint64_t number, long lookups)
 {
+    const uint64_t first = number;
+    const uint64_t updates = MPI_WIN_NULL == t->window ? 0 : (uint64_t) o->updates;
     lookup_t *batch = app_allocate((size_t) o->batch * sizeof(*batch));
-    result_t result = {0, 0, 0};
+    result_t result = {0, 0, 0, 0};
 
     for (long done = 0; done < lookups; done += o->batch) {
         long count = lookups - done < o->batch ? lookups - done : o->batch;
@@ -200,6 +236,10 @@ static result_t look_up_all(const options_t *o, const table_t *t, uint64_t numbe
             batch[i] = (lookup_t){.number = number, .key = key, .at = key % t->buckets};
         }
         look_up_batch(o, t, batch, count, &result);
+        /* evenly among the lookups */
+        while (result.updates * (uint64_t) lookups < updates * (uint64_t) (done + count)) {
+            update(o, t, first + result.updates++);
+        }
     }
     free(batch);
     return result;
@@ -215,7 +255,7 @@ static result_t serial_run(const options_t *o)
 {
     options_t serial = *o;
     table_t t = plan_table(o, 0, (uint64_t) app_size);
-    result_t all = {0, 0, 0};
+    result_t all = {0, 0, 0, 0};
 
     serial.fence = 0;
     t.bucket = app_allocate(t.count * sizeof(*t.bucket));
@@ -236,6 +276,7 @@ static void read_options(int argc, char **argv, options_t *o)
                                     {"warm-up", &o->warm_up, 0, LONG_MAX / 65536},
                                     {"seed", &o->seed, 0, LONG_MAX},
                                     {"batch", &o->batch, 1, 1000000},
+                                    {"updates", &o->updates, 0, 1000000},
                                     {"fence", &o->fence, 0, 0},
                                     {"allocate", &o->allocate, 0, 0},
                                     {"check", &o->check, 0, 0},
@@ -243,7 +284,10 @@ static void read_options(int argc, char **argv, options_t *o)
 
     app_read_arguments(argc, argv, numbers, NULL,
                        "lookup [--log2-slots=N] [--lookups=N] [--warm-up=N] [--seed=N] [--batch=N] "
-                       "[--fence] [--allocate] [--check]");
+                       "[--updates=N] [--fence] [--allocate] [--check]");
+    if (0 < o->updates && (o->fence || 2 > app_size)) {
+        app_die("--updates needs two processes, and no --fence", "leave one of them out");
+    }
 }
 
 /* Collective: the memory of the table and its window. */
@@ -252,14 +296,25 @@ static void expose_table(const options_t *o, table_t *t)
     MPI_Aint bytes = (MPI_Aint) (t->count * sizeof(bucket_t));
 
     if (o->allocate) {
-        MPI_Win_allocate(bytes, sizeof(bucket_t), MPI_INFO_NULL, MPI_COMM_WORLD, &t->bucket,
+        MPI_Win_allocate(bytes, sizeof(uint64_t), MPI_INFO_NULL, MPI_COMM_WORLD, &t->bucket,
                          &t->window);
     } else {
         t->bucket = app_allocate((size_t) bytes);
-        MPI_Win_create(t->bucket, bytes, sizeof(bucket_t), MPI_INFO_NULL, MPI_COMM_WORLD,
+        MPI_Win_create(t->bucket, bytes, sizeof(uint64_t), MPI_INFO_NULL, MPI_COMM_WORLD,
                        &t->window);
     }
     MPI_Win_set_name(t->window, "table");
+}
+
+/* How often values of this process were changed. */
+static uint64_t count_changes(const table_t *t)
+{
+    uint64_t changes = 0;
+
+    for (uint64_t i = 0; i < t->count * SLOTS; ++i) {
+        changes += t->bucket[i / SLOTS].slot[i % SLOTS].value / CHANGE;
+    }
+    return changes;
 }
 
 /* Collective: makes the table, looks everything up, and reports. */
@@ -267,7 +322,8 @@ static result_t distributed_run(const options_t *o)
 {
     double start = MPI_Wtime(), seconds;
     table_t table = plan_table(o, (uint64_t) app_rank, 1), *t = &table;
-    result_t result, all;
+    result_t warm_up, result, all;
+    uint64_t changes;
 
     expose_table(o, t);
     fill_table(o, t);
@@ -277,7 +333,7 @@ static result_t distributed_run(const options_t *o)
     } else {
         MPI_Win_lock_all(MPI_MODE_NOCHECK, t->window);
     }
-    (void) look_up_all(o, t, UINT64_MAX / 2, o->warm_up);
+    warm_up = look_up_all(o, t, UINT64_MAX / 2, o->warm_up);
     MPI_Barrier(MPI_COMM_WORLD);
     seconds = MPI_Wtime();
     result = look_up_all(o, t, first_number(o, app_rank), o->lookups);
@@ -286,17 +342,26 @@ static result_t distributed_run(const options_t *o)
         MPI_Win_fence(MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOSUCCEED, t->window);
     } else {
         MPI_Win_unlock_all(t->window);
+        MPI_Barrier(MPI_COMM_WORLD);
     }
+    MPI_Win_lock(MPI_LOCK_SHARED, app_rank, 0, t->window);
+    changes = count_changes(t);
+    MPI_Win_unlock(app_rank, t->window);
     MPI_Win_free(&t->window);
     if (!o->allocate) {
         free(t->bucket);
     }
 
+    if (app_sum(changes) != app_sum(warm_up.updates + result.updates)) {
+        app_die("changes of values are missing, or there are too many", NULL);
+    }
     all.gets = app_sum(result.gets);
+    all.updates = app_sum(result.updates);
     all.found = app_sum(result.found);
     all.checksum = app_sum(result.checksum);
     app_report_count("slots", t->buckets * SLOTS);
     app_report_count("lookups", (uint64_t) o->lookups * (uint64_t) app_size);
+    app_report_count("updates", all.updates);
     app_report_count("processes", (uint64_t) app_size);
     app_report_count("gets", all.gets);
     app_report_count("found", all.found);
