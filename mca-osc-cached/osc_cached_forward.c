@@ -147,7 +147,7 @@ static int forward_free(ompi_win_t *win)
     struct ompi_osc_cached_node_t *memory = window->memory;
     ompi_osc_cached_own_memory_t own = window->own;
     struct ompi_osc_cached_coherence_t *coherence = window->coherence;
-    ompi_osc_cached_sharing_t *sharing = window->sharing;
+    ompi_osc_cached_sharing_t *shares = window->sharing;
     int ret;
 
     ompi_osc_cached_coherence_drain(coherence);
@@ -167,7 +167,7 @@ static int forward_free(ompi_win_t *win)
     *win->w_osc_module = inner; /* now that no tool can find the window and install ours again */
     ret = inner.osc_free(win);
     ompi_osc_cached_coherence_destroy(coherence);
-    ompi_osc_cached_node_detach(sharing);
+    ompi_osc_cached_node_detach(shares);
     ompi_osc_cached_helper_release(memory);
     ompi_osc_cached_coherence_release(&own);
     return ret;
@@ -247,6 +247,11 @@ static const ompi_osc_base_module_t coherent = {
     .osc_get = ompi_osc_cached_coherent_get,
 };
 
+/* and in one that shares the cache of its node */
+static const ompi_osc_base_module_t sharing = {
+    .osc_get = ompi_osc_cached_sharing_get,
+};
+
 /* Put our functions into the window's table, or the inner ones back.  A slot that is NULL in the
  * inner module stays NULL (rule A15). */
 static void exchange(ompi_osc_cached_window_t *window, const ompi_osc_base_module_t *functions,
@@ -303,6 +308,8 @@ static void update(ompi_osc_cached_window_t *window)
         exchange(window, &operations, !window->installed);
         if (NULL != window->coherence) {
             exchange(window, &coherent, !window->installed);
+        } else if (NULL != window->sharing) {
+            exchange(window, &sharing, !window->installed);
         }
         if (!window->cacheable) {
             exchange(window, &epochs, !window->installed); /* to count */

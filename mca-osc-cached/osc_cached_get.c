@@ -249,38 +249,39 @@ __opal_attribute_noinline__ static int looked_up_get(ompi_osc_cached_window_t *w
 }
 
 /* The same as plain_get() in a window that shares the cache of its node. What entries of this
- * process say of a target is asked here: others have put theirs there. */
-__opal_attribute_noinline__ static bool is_node_hit(ompi_osc_cached_window_t *window, uint32_t ways,
-                                                    const arguments_t *a)
+ * process say of a target is asked here: others have put theirs there. While own writes to it are
+ * on their way, there is none with the right stamp. Not inside of blocks. */
+__opal_attribute_always_inline__ static inline bool
+is_node_hit(ompi_osc_cached_window_t *window, uint32_t ways, void *origin_addr,
+            ompi_osc_cached_count_t origin_count, const ompi_datatype_t *origin_dt, int target,
+            ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
+            const ompi_datatype_t *target_dt)
 {
     enum { PLAIN = OPAL_DATATYPE_FLAG_CONTIGUOUS | OPAL_DATATYPE_FLAG_NO_GAPS };
-    const opal_datatype_t *origin = &a->origin_dt->super, *target = &a->target_dt->super;
-    ompi_osc_cached_peer_t *peer = osc_cached_peers_find_again(&window->peers, a->target);
-    size_t bytes = (size_t) a->target_count * target->size;
-    osc_cached_buffer_t buffer = {.address = (char *) a->origin_addr + origin->true_lb};
-    osc_cached_key_t key = {0, a->target, 0};
-    osc_cached_block_t block;
+    ompi_osc_cached_peer_t *peer = osc_cached_peers_find_again(&window->peers, target);
+    size_t bytes = (size_t) target_count * target_dt->super.size;
+    char *buffer = (char *) origin_addr + origin_dt->super.true_lb;
+    osc_cached_key_t key = {0, target, 0};
 
-    if (PLAIN != (origin->flags & target->flags & PLAIN) || osc_cached_is_nobody(peer)
-        || !ompi_osc_cached_has_access(ways, peer) || 0 < peer->profit.passed || 0 == bytes
-        || (size_t) a->origin_count * origin->size != bytes || window->rank == a->target
-        || window->uncounted || ompi_osc_cached_is_dirty(peer)
-        || 0 == (window->ticks + 1) % MEASURED
-        || ompi_osc_cached_is_exposed(buffer.address, bytes)) {
+    if (PLAIN != (origin_dt->super.flags & target_dt->super.flags & PLAIN)
+        || osc_cached_is_nobody(peer) || !ompi_osc_cached_has_access(ways, peer)
+        || 0 < peer->profit.passed || 0 == bytes
+        || (size_t) origin_count * origin_dt->super.size != bytes || window->rank == target
+        || window->uncounted || 0 == (window->ticks + 1) % MEASURED
+        || ompi_osc_cached_is_exposed(buffer, bytes)) {
         return false;
     }
     key.address =
-        (uint64_t) a->target_disp * unit_of(window, a->target) + (uint64_t) target->true_lb;
-    block.bytes = 0;
-    if (OPAL_UNLIKELY(0 != window->cache.config.block)) {
-        block = block_of(window, peer, key, bytes);
-    }
-    if (!is_in_node(window, key, &block, &buffer, bytes)) {
+        (uint64_t) target_disp * unit_of(window, target) + (uint64_t) target_dt->super.true_lb;
+    if (!osc_cached_shared_hit(&window->sharing->shared, key, 0, buffer, bytes, NULL, NULL)) {
         return false;
     }
     ++window->ticks;
+    ++window->cache.gets;
+    window->cache.got_bytes += bytes;
     ompi_osc_cached_count_alone(window, OSC_CACHED_STAT_gets);
     ompi_osc_cached_count_alone(window, OSC_CACHED_STAT_hits);
+    ompi_osc_cached_count_alone(window, OSC_CACHED_STAT_node_hits);
     ompi_osc_cached_add_alone(window, OSC_CACHED_STAT_bytes_served, bytes);
     if (OPAL_UNLIKELY(osc_cached_profit_count(&peer->profit, true))) {
         ompi_osc_cached_account_round(window, peer);
@@ -326,9 +327,6 @@ cached_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
     }
     if (PLAIN_MEASURED == plain) {
         return measured_get(window, ways, &a);
-    }
-    if ((ways & OSC_CACHED_WAY_NODE) && is_node_hit(window, ways, &a)) {
-        return OMPI_SUCCESS;
     }
     if ((ways & OSC_CACHED_WAY_SHARED) && is_shared_hit(window, &a)) {
         return OMPI_SUCCESS;
@@ -407,6 +405,26 @@ int ompi_osc_cached_coherent_get(void *origin_addr, ompi_osc_cached_count_t orig
             && PLAIN_HIT
                    == plain_get(window, ways, origin_addr, origin_count, origin_dt, target,
                                 target_disp, target_count, target_dt, false, true)) {
+            return OMPI_SUCCESS;
+        }
+    }
+    return ompi_osc_cached_get(origin_addr, origin_count, origin_dt, target, target_disp,
+                               target_count, target_dt, win);
+}
+
+int ompi_osc_cached_sharing_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
+                                struct ompi_datatype_t *origin_dt, int target,
+                                ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
+                                struct ompi_datatype_t *target_dt, ompi_win_t *win)
+{
+    ompi_osc_cached_window_t *window = ompi_osc_cached_window_known(win);
+
+    if (OPAL_LIKELY(NULL != window)) {
+        uint32_t ways = ompi_osc_cached_ways(window);
+
+        if ((ways & OSC_CACHED_WAY_NODE)
+            && is_node_hit(window, ways, origin_addr, origin_count, origin_dt, target, target_disp,
+                           target_count, target_dt)) {
             return OMPI_SUCCESS;
         }
     }

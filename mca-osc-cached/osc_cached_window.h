@@ -493,8 +493,8 @@ static inline ompi_osc_cached_window_t *ompi_osc_cached_window_of(ompi_win_t *wi
 }
 
 /** Of a window that is not threaded. */
-static inline void ompi_osc_cached_add_alone(ompi_osc_cached_window_t *window, int stat,
-                                             unsigned long more)
+__opal_attribute_always_inline__ static inline void
+ompi_osc_cached_add_alone(ompi_osc_cached_window_t *window, int stat, unsigned long more)
 {
     _Atomic unsigned long *counter = &window->stats[stat];
 
@@ -513,7 +513,8 @@ static inline void ompi_osc_cached_add(ompi_osc_cached_window_t *window, int sta
     }
 }
 
-static inline void ompi_osc_cached_count_alone(ompi_osc_cached_window_t *window, int stat)
+__opal_attribute_always_inline__ static inline void
+ompi_osc_cached_count_alone(ompi_osc_cached_window_t *window, int stat)
 {
     ompi_osc_cached_add_alone(window, stat, 1);
 }

@@ -9,6 +9,7 @@
 #include "ompi_config.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -106,13 +107,28 @@ bool ompi_osc_cached_coherence_has_device(void)
            || 0 == access("/dev/knem", F_OK);
 }
 
+/* Whether stores could be detected, in the right memory. */
+static bool can_detect(void)
+{
+    return ompi_osc_cached_stores_can_be_noticed() && !ompi_osc_cached_coherence_has_device();
+}
+
 /* Whether it takes coherence for passive epochs, where it is to be had. */
 static bool accepts(const ompi_osc_cached_wish_t *wish, bool on_file)
 {
     return osc_cached_accepts_coherence(
                (ompi_osc_cached_mode_t) wish->mode, (ompi_osc_cached_stores_t) wish->stores,
                (ompi_osc_cached_passive_t) ompi_osc_cached_params.passive_scope, on_file)
-           && ompi_osc_cached_stores_can_be_noticed() && !ompi_osc_cached_coherence_has_device();
+           && can_detect();
+}
+
+/* Whether the memory of MPI_Win_allocate may begin at any page. */
+static bool takes_any_page(opal_info_t *info)
+{
+    char value[32];
+
+    return !read_key(info, "mpi_minimum_memory_alignment", value, sizeof(value))
+           || strtol(value, NULL, 0) <= sysconf(_SC_PAGESIZE);
 }
 
 bool ompi_osc_cached_coherence_vote(ompi_communicator_t *comm, opal_info_t *info, bool on_file,
@@ -123,8 +139,8 @@ bool ompi_osc_cached_coherence_vote(ompi_communicator_t *comm, opal_info_t *info
 
     votes[OSC_CACHED_VOTE_COHERENT] = needed || accepts(&wish, on_file);
     votes[OSC_CACHED_VOTE_OPEN] = OSC_CACHED_STORES_DETECT != wish.stores;
-    votes[OSC_CACHED_VOTE_APART] =
-        votes[OSC_CACHED_VOTE_COHERENT] && ompi_osc_cached_helper_is_apart(comm);
+    votes[OSC_CACHED_VOTE_APART] = votes[OSC_CACHED_VOTE_COHERENT] && can_detect()
+                                   && takes_any_page(info) && ompi_osc_cached_helper_is_apart(comm);
     votes[OSC_CACHED_VOTE_BLOCK] = wish.block;
     /* pages of files cannot be protected, and who detects stores shares only what it protects */
     votes[OSC_CACHED_VOTE_COOPERATE] = (on_file && OSC_CACHED_STORES_DETECT != wish.stores)

@@ -254,9 +254,9 @@ static ucs_status_t on_request(void *arg, const void *header, size_t header_byte
     if (osc_cached_request_decode(header, header_bytes, data_bytes, &request)
         && param->reply_ep != osc_cached_map_get(&ucx->origins, request.origin, 0)) {
         (void) osc_cached_map_remove(&ucx->origins, request.origin, 0);
-        if (OSC_CACHED_OK
-            != osc_cached_map_add(&ucx->origins, request.origin, 0, param->reply_ep)) {
-            return UCS_OK; /* without memory to answer nothing can be done */
+        while (OSC_CACHED_OK
+               != osc_cached_map_add(&ucx->origins, request.origin, 0, param->reply_ep)) {
+            ; /* no memory for some bytes: others will give some back */
         }
     }
     ucx->handlers.request(ucx->handlers.context, header, header_bytes, data, data_bytes);
@@ -316,11 +316,14 @@ osc_cached_sending_t osc_cached_ucx_reply(osc_cached_ucx_t *ucx, uint64_t origin
                                           void *cookie)
 {
     ucp_ep_h ep = osc_cached_map_get(&ucx->origins, origin, 0);
-    message_t *message = NULL == ep ? NULL : malloc(sizeof(*message));
+    message_t *message;
 
-    if (NULL == message) {
+    if (NULL == ep) {
         return OSC_CACHED_LOST;
     }
+    do { /* no memory for some hundred bytes: others will give some back */
+        message = malloc(sizeof(*message));
+    } while (NULL == message);
     message->ucx = ucx;
     message->cookie = cookie;
     message->owned = NULL;

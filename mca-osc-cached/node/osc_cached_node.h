@@ -71,7 +71,8 @@ static inline bool ompi_osc_cached_node_get(ompi_osc_cached_window_t *window, os
                                             size_t bytes)
 {
     return 0 == key.layout
-           && osc_cached_shared_hit(&window->sharing->shared, key, skip, buffer, bytes,
+           && osc_cached_shared_hit(&window->sharing->shared, key, skip, buffer->address, bytes,
+                                    NULL == buffer->type ? NULL : buffer,
                                     window->cache.config.copy);
 }
 

@@ -10,13 +10,14 @@
 #   client_tarball PACKAGE VERSION SUITE SHA256  prints the path of the upstream tarball of a Debian source package
 #   client_build COMMAND...           runs it once, in $build
 #   client_test RANKS PROGRAM ARGUMENT...        runs it on both sides; $variant names how else it differs from others
-#   client_end                        prints the last line and ends
+#   client_end                        prints the last line and ends; $compared is how many hits were compared so far
 #
 # A suite may set $what, the default of --what, before, and define these functions, which are called in the directory that
 # the program runs in:
 #   client_prepare    has the files there that the program reads
 #   client_wrong      prints why a run is wrong although it ended with exit code 0; its stdout is in ../stdout
 #   client_result     prints what must be the same on both sides
+#   client_seconds    prints the time of a run, for --rounds; by default that of mpirun, $seconds
 suites=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=../mpi/launch.sh disable=SC1091
 source "$suites/../mpi/launch.sh"
@@ -25,6 +26,7 @@ what=osc:cached,pml:llamatch
 client_prepare() { :; }
 client_wrong() { :; }
 client_result() { sort ../stdout; }
+client_seconds() { echo "$seconds"; }
 
 client_usage() {
     cat <<EOF
@@ -42,6 +44,7 @@ $1
   --only=PATTERN          tests whose line ("program arguments") matches this shell pattern
   --limit=SECONDS         time limit of one run (default 60)
   --fresh                 run the stock components again where they are known to pass from an earlier run
+  --rounds=N              then N more runs with the stock components and with ours, in turns: lines "TIME stock ours TEST", in seconds
 
 Each program runs twice with osc/ucx and pml/ob1, then with ours. PASS: right with ours, and the same result, unless it
 differs from run to run with the stock components too. FAIL: right with the stock components only, or another result.
@@ -54,7 +57,7 @@ client_options() {
     local text=$2 arg w
     client=$1
     shift 2
-    mpi='' components='' transport=shm full='' only='*' limit=60 fresh=''
+    mpi='' components='' transport=shm full='' only='*' limit=60 fresh='' rounds=0
     for arg; do
         case $arg in
         --mpi=*) mpi=${arg#*=} ;;
@@ -65,13 +68,14 @@ client_options() {
         --only=*) only=${arg#*=} ;;
         --limit=*) limit=${arg#*=} ;;
         --fresh) fresh=yes ;;
+        --rounds=*) rounds=${arg#*=} ;;
         --help | -h) client_usage "$text" && exit 0 ;;
         *) mpi_die "unknown option $arg (see --help)" ;;
         esac
     done
     [[ -n $mpi ]] || mpi_die "--mpi=PREFIX|system is needed (see --help)"
     [[ $transport == shm || $transport == tcp ]] || mpi_die "unknown transport $transport (shm, tcp)"
-    [[ $limit =~ ^[1-9][0-9]*$ ]] || mpi_die "--limit takes a number"
+    [[ $limit =~ ^[1-9][0-9]*$ && $rounds =~ ^[0-9]+$ ]] || mpi_die "--limit and --rounds take a number"
     mpi_setup "$mpi" "$components"
     for w in ${what//,/ }; do
         [[ $w =~ ^(osc:cached(:(verify|helper))?|pml:llamatch)$ ]] || mpi_die "unknown --what=$w"
@@ -79,7 +83,7 @@ client_options() {
         w=${w%:helper}
         mpi_has "${w%%:*}" "${w#*:}" || mpi_die "Open MPI $MPI_VERSION knows no $w${components:+ in $components}"
     done
-    passed=0 failed=0 skipped=0 variant='' requests=0
+    passed=0 failed=0 skipped=0 variant='' requests=0 compared=0
 }
 
 # Debian's programs are linked with Debian's Open MPI.
@@ -133,9 +137,12 @@ client_try() {
     elif [[ $switches == *:helper ]]; then
         SWITCHES+=(--mca osc_cached_helper on --mca osc_cached_helper_stats 1)
     fi
+    seconds=$EPOCHREALTIME
     mpi_launch "$limit" "$dir" "$program" "$MPIRUN" "${SWITCHES[@]}" "$program" "$@" 9>&- || rc=$?
+    seconds=$(awk "BEGIN { print $EPOCHREALTIME - $seconds }")
     [[ $switches != *:helper ]] || requests=$((requests + $(mpi_helper_requests "$dir")))
     noise=$(mpi_known_noise "$transport")
+    compared=$((compared + $(sed -n 's/^osc.cached: \([0-9]*\) hits compared .*/\1/p' "$dir/stderr" | paste -sd+ | grep . || echo 0)))
     [[ $switches != *:verify ]] || noise+="${noise:+|}^osc.cached: [0-9]+ hits compared .* 0 differ$"
     [[ -z $noise ]] || sed -E -i "/$noise/d" "$dir/stdout" "$dir/stderr"
     if ((rc == 124)); then
@@ -203,6 +210,21 @@ client_differs() {
     fi
 }
 
+# client_time SWITCHES LABEL RANKS PROGRAM ARGUMENT...: the times of both sides; runs that fail have none.
+client_time() {
+    local switches=$1 label=$2 side round
+    local -A times
+    shift 2
+    for ((round = 1; round <= rounds; round++)); do
+        for side in osc:ucx "$switches"; do
+            client_try "$side" "$scratch/timed" "$@"
+            [[ $why == pass ]] || continue 2
+            times[$side]=$(client_seconds)
+        done
+        echo "TIME ${times[osc:ucx]} ${times[$switches]} $label"
+    done
+}
+
 client_say() {
     case $1 in
     PASS) passed=$((passed + 1)) ;;
@@ -235,6 +257,7 @@ client_test() {
         else
             client_differs "$keep" "$label" "$ranks" "$program" "$@"
         fi
+        client_time "$switches" "$label" "$ranks" "$program" "$@"
     done
 }
 

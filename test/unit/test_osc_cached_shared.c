@@ -149,9 +149,7 @@ static bool is_whole(osc_cached_key_t key, const uint64_t *words, size_t bytes)
 
 static bool hit(osc_cached_shared_t *shared, osc_cached_key_t key, uint64_t *words, size_t bytes)
 {
-    osc_cached_buffer_t buffer = {.address = words};
-
-    return osc_cached_shared_hit(shared, key, 0, &buffer, bytes, NULL);
+    return osc_cached_shared_hit(shared, key, 0, words, bytes, NULL, NULL);
 }
 
 /* A get that missed: its bytes are those of this moment. */
@@ -183,7 +181,6 @@ static void what_is_kept_is_found(void **state)
     osc_cached_shared_t other;
     uint64_t words[WORDS_MAX + 1];
     osc_cached_key_t key = key_of(1, 5);
-    osc_cached_buffer_t buffer = {.address = words};
     size_t bytes = bytes_of(key);
 
     (void) state;
@@ -195,9 +192,9 @@ static void what_is_kept_is_found(void **state)
     assert_true(hit(&other, key, words, bytes));
     assert_true(is_whole(key, words, bytes));
     assert_false(hit(&other, key, words, bytes + 1)); /* more than it has */
-    assert_true(osc_cached_shared_hit(&other, key, 16, &buffer, bytes - 16, NULL));
+    assert_true(osc_cached_shared_hit(&other, key, 16, words, bytes - 16, NULL, NULL));
     assert_int_equal(word_of(key, 0, 2), words[0]);
-    assert_false(osc_cached_shared_hit(&other, key, 16, &buffer, bytes - 15, NULL));
+    assert_false(osc_cached_shared_hit(&other, key, 16, words, bytes - 15, NULL, NULL));
     key.layout = 1;
     assert_false(hit(&other, key, words, 8));
     segment_close(&segment);

@@ -19,7 +19,7 @@
  *
  *              miss                FILL                DATA, generation as it was
  *     ABSENT ---------> SEEN  --------------> PENDING ------------------------------> VALID
- *       ^                ^   (second miss)      |                                       |
+ *       ^                ^   (missed again)     |                                       |
  *       |                +----------------------+                                       |
  *       |                   DIRECT, or DATA of another generation (poisoned)            |
  *       +-------------------------------------------------------------------------------+
@@ -29,8 +29,9 @@
  * name, and what comes under the old name serves those who wait for it and is not kept.
  *
  * Windows in memory (config.waits not set): DATA only confirms. Gets go out beside FILL and are not
- * kept; once the block is VALID, what a get brings is kept. FILL is sent at a block's second miss,
- * and after a DIRECT not before twice as many misses as before.
+ * kept; once the block is VALID, what a get brings is kept. FILL is sent when a block is missed
+ * again (or, where copies do not pay, the same part of it), and after a DIRECT not before twice as
+ * many misses as before.
  *
  * Windows on files (config.waits): DATA brings the block, and gets wait for it.
  *

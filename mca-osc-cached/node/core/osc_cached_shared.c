@@ -180,10 +180,10 @@ void osc_cached_shared_condemn(osc_cached_shared_t *shared)
 }
 
 bool osc_cached_shared_hit_slowly(osc_cached_shared_t *shared, osc_cached_key_t key, uint32_t skip,
-                                  const osc_cached_buffer_t *buffer, size_t bytes,
+                                  void *to, size_t bytes, const osc_cached_buffer_t *typed,
                                   osc_cached_copy_fn_t copy)
 {
-    uint64_t hash = osc_cached_key_hash(&shared->seed, key), name = osc_cached_shared_name(key);
+    uint64_t hash = osc_cached_key_hash(&shared->seed, key);
     uint64_t slots = atomic_load_explicit(&shared->header->slots, memory_order_acquire);
     uint64_t slot = (hash * OSC_CACHED_SHARED_WAYS) & (slots - 1);
     uint32_t tag = osc_cached_shared_tag(hash);
@@ -192,12 +192,17 @@ bool osc_cached_shared_hit_slowly(osc_cached_shared_t *shared, osc_cached_key_t 
         return false;
     }
     for (uint64_t end = slot + OSC_CACHED_SHARED_WAYS; slot < end; ++slot) {
-        osc_cached_shared_found_t found;
+        osc_cached_shared_found_t found = OSC_CACHED_SHARED_CHANGED;
 
         if (tag != atomic_load_explicit(&shared->tags[slot], memory_order_relaxed)) {
             continue;
         }
-        found = osc_cached_shared_read(shared, slot, key, name, skip, buffer, bytes, copy);
+        for (int tries = 0; tries < OSC_CACHED_SHARED_TRIES; ++tries) {
+            found = osc_cached_shared_look(shared, slot, key, skip, to, bytes, typed, copy);
+            if (OSC_CACHED_SHARED_CHANGED != found) {
+                break;
+            }
+        }
         if (OSC_CACHED_SHARED_HIT == found) {
             *osc_cached_shared_memo(shared, key) = (uint32_t) slot;
         }

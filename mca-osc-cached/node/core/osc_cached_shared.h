@@ -249,69 +249,64 @@ static inline void osc_cached_shared_fence(void)
 
 /** What a look at a line has found. */
 typedef enum {
-    OSC_CACHED_SHARED_HIT,   /**< the bytes are in the buffer */
-    OSC_CACHED_SHARED_MISS,  /**< it has the key, and no bytes to serve, or it changes */
-    OSC_CACHED_SHARED_OTHER, /**< it has another key, or none */
+    OSC_CACHED_SHARED_HIT,     /**< the bytes are in the buffer */
+    OSC_CACHED_SHARED_MISS,    /**< it has the key, and no bytes to serve, or it changes */
+    OSC_CACHED_SHARED_OTHER,   /**< it has another key, or none */
+    OSC_CACHED_SHARED_CHANGED, /**< it has changed meanwhile: look again */
 } osc_cached_shared_found_t;
 
-/** Copy bytes of a line to a buffer, if it has the key, and they are valid. */
+/** Copy bytes of a line to an address, or with a function to a buffer that has a type, if it has
+ * the key, and they are valid. */
 static inline osc_cached_shared_found_t
-osc_cached_shared_read(osc_cached_shared_t *shared, uint64_t slot, osc_cached_key_t key,
-                       uint64_t name, uint32_t skip, const osc_cached_buffer_t *buffer,
-                       size_t bytes, osc_cached_copy_fn_t copy)
+osc_cached_shared_look(osc_cached_shared_t *shared, uint64_t slot, osc_cached_key_t key,
+                       uint32_t skip, void *to, size_t bytes, const osc_cached_buffer_t *typed,
+                       osc_cached_copy_fn_t copy)
 {
     osc_cached_shared_line_t *line = &shared->lines[slot];
+    uint64_t sequence = atomic_load_explicit(&line->sequence, memory_order_acquire);
+    uint64_t address = atomic_load_explicit(&line->address, memory_order_relaxed);
+    uint64_t own = atomic_load_explicit(&line->name, memory_order_relaxed);
+    uint64_t stamp = atomic_load_explicit(&line->stamp, memory_order_relaxed);
+    uint64_t place = atomic_load_explicit(&line->place, memory_order_relaxed);
+    uint64_t check = atomic_load_explicit(&line->check, memory_order_relaxed);
+    const char *from = shared->arena + (place >> 32) * OSC_CACHED_SHARED_UNIT + skip;
 
-    for (int tries = 0; tries < OSC_CACHED_SHARED_TRIES; ++tries) {
-        uint64_t sequence = atomic_load_explicit(&line->sequence, memory_order_acquire);
-        uint64_t address = atomic_load_explicit(&line->address, memory_order_relaxed);
-        uint64_t own = atomic_load_explicit(&line->name, memory_order_relaxed);
-        uint64_t stamp = atomic_load_explicit(&line->stamp, memory_order_relaxed);
-        uint64_t place = atomic_load_explicit(&line->place, memory_order_relaxed);
-        uint64_t check = atomic_load_explicit(&line->check, memory_order_relaxed);
-        uint64_t limit = atomic_load_explicit(&shared->header->limit, memory_order_relaxed);
-        uint64_t first = place >> 32, have = (uint32_t) place;
-        const char *from = shared->arena + first * OSC_CACHED_SHARED_UNIT + skip;
-
-        if (address != key.address || own != name || 0 == place) {
-            return OSC_CACHED_SHARED_OTHER;
-        }
-        if (0 != sequence % 2) {
-            return OSC_CACHED_SHARED_MISS;
-        }
-        if (check != osc_cached_shared_check(address, own, stamp, place)
-            || limit < first + osc_cached_shared_units(have)
-            || shared->config.max_memory / OSC_CACHED_SHARED_UNIT < limit) {
-            osc_cached_shared_fence();
-            if (sequence == atomic_load_explicit(&line->sequence, memory_order_relaxed)
-                && limit == atomic_load_explicit(&shared->header->limit, memory_order_relaxed)) {
-                osc_cached_shared_condemn(shared);
-                return OSC_CACHED_SHARED_MISS;
-            }
-            continue;
-        }
-        if (have < skip + bytes || stamp != osc_cached_shared_stamp(shared, key.target)) {
-            return OSC_CACHED_SHARED_MISS;
-        }
-        if (NULL == buffer->type) {
-            osc_cached_shared_copy(buffer->address, from, bytes);
-        } else {
-            copy(buffer, (void *) from, bytes, true);
-        }
-        osc_cached_shared_fence();
-        if (sequence == atomic_load_explicit(&line->sequence, memory_order_relaxed)) {
-            if (0 == atomic_load_explicit(&line->used, memory_order_relaxed)) {
-                atomic_store_explicit(&line->used, 1, memory_order_relaxed);
-            }
-            return OSC_CACHED_SHARED_HIT;
-        }
+    if (address != key.address || own != osc_cached_shared_name(key) || 0 == place) {
+        return OSC_CACHED_SHARED_OTHER;
     }
-    return OSC_CACHED_SHARED_MISS;
+    if (0 != sequence % 2) {
+        return OSC_CACHED_SHARED_MISS;
+    }
+    /* what passes was written together, and units once given have memory for ever */
+    if (check != osc_cached_shared_check(address, own, stamp, place)) {
+        osc_cached_shared_fence();
+        if (sequence != atomic_load_explicit(&line->sequence, memory_order_relaxed)) {
+            return OSC_CACHED_SHARED_CHANGED;
+        }
+        osc_cached_shared_condemn(shared);
+        return OSC_CACHED_SHARED_MISS;
+    }
+    if ((uint32_t) place < skip + bytes || stamp != osc_cached_shared_stamp(shared, key.target)) {
+        return OSC_CACHED_SHARED_MISS;
+    }
+    if (NULL == typed) {
+        osc_cached_shared_copy(to, from, bytes);
+    } else {
+        copy(typed, (void *) from, bytes, true);
+    }
+    osc_cached_shared_fence();
+    if (sequence != atomic_load_explicit(&line->sequence, memory_order_relaxed)) {
+        return OSC_CACHED_SHARED_CHANGED;
+    }
+    if (0 == atomic_load_explicit(&line->used, memory_order_relaxed)) {
+        atomic_store_explicit(&line->used, 1, memory_order_relaxed);
+    }
+    return OSC_CACHED_SHARED_HIT;
 }
 
-/** osc_cached_shared_hit when the line is not that of the last time. */
+/** osc_cached_shared_hit when the line is not that of the last time, or has changed. */
 bool osc_cached_shared_hit_slowly(osc_cached_shared_t *shared, osc_cached_key_t key, uint32_t skip,
-                                  const osc_cached_buffer_t *buffer, size_t bytes,
+                                  void *to, size_t bytes, const osc_cached_buffer_t *typed,
                                   osc_cached_copy_fn_t copy);
 
 /** Where the line of a key is remembered. */
@@ -323,15 +318,18 @@ static inline uint32_t *osc_cached_shared_memo(osc_cached_shared_t *shared, osc_
 }
 
 /**
- * Copy bytes of a line to a buffer, if they are there. Not for two threads with the same view.
+ * Copy bytes of a line, if they are there. Not for two threads with the same view.
  *
- * @param skip  bytes from the begin of the line's
- * @param copy  for buffers with a type
+ * @param to     where; of a buffer with a type any
+ * @param typed  NULL, or that buffer
+ * @param skip   bytes from the begin of the line's
+ * @param copy   for buffers with a type
  * @return whether they were; if not, anything may be in the buffer
  */
 static inline bool osc_cached_shared_hit(osc_cached_shared_t *shared, osc_cached_key_t key,
-                                         uint32_t skip, const osc_cached_buffer_t *buffer,
-                                         size_t bytes, osc_cached_copy_fn_t copy)
+                                         uint32_t skip, void *to, size_t bytes,
+                                         const osc_cached_buffer_t *typed,
+                                         osc_cached_copy_fn_t copy)
 {
     osc_cached_shared_found_t found;
 
@@ -339,11 +337,11 @@ static inline bool osc_cached_shared_hit(osc_cached_shared_t *shared, osc_cached
         return false;
     }
     /* any line may be there: only its key is believed */
-    found = osc_cached_shared_read(shared, *osc_cached_shared_memo(shared, key), key,
-                                   osc_cached_shared_name(key), skip, buffer, bytes, copy);
-    return (OSC_CACHED_SHARED_OTHER == found)
-               ? osc_cached_shared_hit_slowly(shared, key, skip, buffer, bytes, copy)
-               : OSC_CACHED_SHARED_HIT == found;
+    found = osc_cached_shared_look(shared, *osc_cached_shared_memo(shared, key), key, skip, to,
+                                   bytes, typed, copy);
+    return OSC_CACHED_SHARED_HIT == found
+           || (OSC_CACHED_SHARED_MISS != found
+               && osc_cached_shared_hit_slowly(shared, key, skip, to, bytes, typed, copy));
 }
 
 /**
