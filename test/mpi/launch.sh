@@ -401,19 +401,30 @@ mpi_stacks() { # PROGRAM TMPDIR
     done
 }
 
+# mpi_stumbled DIR COMMAND...: prints what Open MPI itself did wrong in a run that failed; nothing: it may have been us.
 # While a virtual machine stands still, Open MPI cannot always be started, and says so before it opens any component; or a process
 # that has finalized does not wait for mpirun to notice (PMIx gives it some seconds), and mpirun takes its end, with exit
-# code 0, for an accident. Once more then, which the file "again" beside the output tells.
-mpi_launch() {
-    local rc=0
-    mpi_launch_once "$@" || rc=$?
-    if ((rc != 0 && rc != 124)) && grep -qsE 'ompi_rte_init failed|exiting improperly' "$2/stderr"; then
-        rc=0
-        printf '    (%s is started again: %s)\n' "${3##*/}" "$(grep -aoE -m 1 'ompi_rte_init failed|exiting improperly' "$2/stderr")" >&2
-        mv "$2/stderr" "$2/again"
-        mpi_launch_once "$@" || rc=$?
+# code 0, for an accident. And in 4.1 a thread now and then goes on in MPI_Finalize while what it executes is unloaded (without our
+# components in 2 of 800 runs): a segmentation fault, without a stack, in a job that has no thread of ours.
+mpi_stumbled() {
+    local dir=$1
+    shift
+    if grep -aoE -m 1 'ompi_rte_init failed|exiting improperly' "$dir/stderr" 2>/dev/null; then
+        return
+    elif [[ $MPI_SERIES == 4.1 && -z ${LOCALITY_NODES:-} && "$*" != *helper* && "$*" != *llamatch* && "$*" != *coherent* ]] &&
+        grep -qsa 'Failing at address' "$dir/stderr" && ! grep -qsaE '\] \[ *[0-9]+\] ' "$dir/stderr"; then
+        echo "a thread of Open MPI after its end"
     fi
-    return "$rc"
+}
+
+# Once more then, which the file "again" beside the output tells.
+mpi_launch() {
+    local rc=0 stumbled
+    mpi_launch_once "$@" || rc=$?
+    ((rc != 0 && rc != 124)) && stumbled=$(mpi_stumbled "${@:2}") && [[ -n $stumbled ]] || return "$rc"
+    printf '    (%s is started again: %s)\n' "${3##*/}" "$stumbled" >&2
+    mv "$2/stderr" "$2/again"
+    mpi_launch_once "$@"
 }
 
 # mpi_stolen: sets $stolen to the seconds that others had the processors of this virtual machine, on average.
