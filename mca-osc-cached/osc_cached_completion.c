@@ -167,12 +167,13 @@ void ompi_osc_cached_all_are_counted(ompi_osc_cached_window_t *window)
  * MPI_Win_create, and more often so beside a helper: gets that are not kept come late, too.
  * osc/rdma forgets targets that were locked one by one. */
 
-/* Whether targets of this window are ever flushed one by one; known since its creation. */
+/* Whether targets of this window are ever flushed one by one; known since its creation. Memory of
+ * our own is for processes that share none. */
 static bool may_flush_before(const ompi_osc_cached_window_t *window)
 {
     return OSC_CACHED_FLUSH_LOCKED == window->flush_first
            || (OSC_CACHED_FLUSH_FETCHING == window->flush_first
-               && MPI_WIN_FLAVOR_CREATE == window->inner_flavor);
+               && MPI_WIN_FLAVOR_CREATE == window->inner_flavor && !window->own.ours);
 }
 
 /* Whether they are in this epoch; caller holds the lock. */

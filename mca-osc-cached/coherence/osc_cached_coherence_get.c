@@ -24,15 +24,19 @@ uint64_t ompi_osc_cached_coherence_term(const void *context, int32_t target, uin
     return osc_cached_copies_stamp(copies, (uint32_t) target, first, count);
 }
 
-/* Whether blocks that were asked for are used: a FILL takes about as long as two gets. As long as
- * that is so, or not known, a block is asked for when anything in it was missed before. */
-static bool pays(const ompi_osc_cached_window_t *window)
+/* What must have been missed before, so that a block is asked for. As long as blocks that were
+ * asked for are used, or that is not known, anything in it: a FILL takes about as long as two gets.
+ * Then the same, in some places: enough to notice that they are used after all. */
+static uint64_t parts_of(const ompi_osc_cached_window_t *window, uint64_t address)
 {
     enum { FIRST = 64, USES = 2 };
+    const osc_cached_copies_t *copies = &window->coherence->copies;
     unsigned long hits =
         atomic_load_explicit(&window->stats[OSC_CACHED_STAT_hits], memory_order_relaxed);
 
-    return window->coherence->copies.counts.fills < FIRST + hits / USES;
+    return copies->counts.fills < FIRST + hits / USES
+               ? OSC_CACHED_ALL_PARTS
+               : osc_cached_copies_sampled_part(copies, address);
 }
 
 bool ompi_osc_cached_coherence_keeps(ompi_osc_cached_window_t *window, int target, uint64_t address,
@@ -46,9 +50,7 @@ bool ompi_osc_cached_coherence_keeps(ompi_osc_cached_window_t *window, int targe
     osc_cached_copies_blocks(&c->copies, address, bytes, &first, &count);
     ompi_osc_cached_helper_enter();
     copy = osc_cached_copies_miss(&c->copies, (uint32_t) target, first, count,
-                                  pays(window) ? OSC_CACHED_ALL_PARTS
-                                               : osc_cached_copies_part(&c->copies, address),
-                                  more, &name, &c->post);
+                                  parts_of(window, address), more, &name, &c->post);
     ompi_osc_cached_coherence_leave(c);
     return OSC_CACHED_COPY_KEEP == copy;
 }

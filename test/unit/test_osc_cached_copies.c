@@ -102,7 +102,7 @@ static uint32_t fetch(uint64_t block)
 /* What is asked for once is not worth a FILL, however many gets of a block there are. */
 static void test_parts(void **state)
 {
-    uint64_t stamp;
+    uint64_t stamp, sampled = 0;
     uint32_t name;
     (void) state;
 
@@ -110,6 +110,14 @@ static void test_parts(void **state)
     assert_int_equal(osc_cached_copies_part(&copies, 3 * 4096), 1);
     assert_int_equal(osc_cached_copies_part(&copies, 3 * 4096 + 64), 2);
     assert_int_equal(osc_cached_copies_part(&copies, 4 * 4096 - 1), UINT64_C(1) << 63);
+    for (uint64_t offset = 0; offset < 4096 * 64; offset += 64) {
+        uint64_t part = osc_cached_copies_sampled_part(&copies, offset);
+
+        sampled += 0 != part;
+        assert_true(0 == part || osc_cached_copies_part(&copies, offset) == part);
+        assert_int_equal(osc_cached_copies_sampled_part(&copies, offset + 63), part);
+    }
+    assert_in_range(sampled, 4096 / 16 - 64, 4096 / 16 + 64);
     for (uint64_t i = 0; i < 64; ++i) {
         assert_int_equal(
             osc_cached_copies_miss(&copies, TARGET, 5, 1, UINT64_C(1) << i, &stamp, &name, &post),
@@ -119,6 +127,11 @@ static void test_parts(void **state)
     assert_int_equal(osc_cached_copies_miss(&copies, TARGET, 5, 1, 8, &stamp, &name, &post),
                      OSC_CACHED_COPY_DIRECT);
     SENT(FILL, 5, 1);
+    for (int i = 0; i < 3; ++i) { /* none of its parts */
+        assert_int_equal(osc_cached_copies_miss(&copies, TARGET, 6, 1, 0, &stamp, &name, &post),
+                         OSC_CACHED_COPY_DIRECT);
+    }
+    assert_int_equal(num_seen, num_sent);
     end();
 }
 

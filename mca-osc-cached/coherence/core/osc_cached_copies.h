@@ -30,8 +30,8 @@
  *
  * Windows in memory (config.waits not set): DATA only confirms. Gets go out beside FILL and are not
  * kept; once the block is VALID, what a get brings is kept. FILL is sent when a block is missed
- * again (or, where copies do not pay, the same part of it), and after a DIRECT not before twice as
- * many misses as before.
+ * again (or, where copies do not pay, the same part of it, of some parts), and after a DIRECT not
+ * before twice as many misses as before.
  *
  * Windows on files (config.waits): DATA brings the block, and gets wait for it.
  *
@@ -183,6 +183,18 @@ static inline uint64_t osc_cached_copies_part(const osc_cached_copies_t *copies,
     return UINT64_C(1) << (inside * 64 >> copies->config.block_shift);
 }
 
+/** The same, but for 15 of 16 parts none: always the same ones, so that who asks for one of the
+ * others again is noticed. */
+static inline uint64_t osc_cached_copies_sampled_part(const osc_cached_copies_t *copies,
+                                                      uint64_t offset)
+{
+    uint64_t number =
+        copies->config.block_shift < 6 ? offset : offset >> (copies->config.block_shift - 6);
+
+    return 0 == number * UINT64_C(0x9e3779b97f4a7c15) >> 60 ? osc_cached_copies_part(copies, offset)
+                                                            : 0;
+}
+
 /** The counter of a block. */
 static inline uint32_t osc_cached_copies_slot(uint32_t target, uint64_t block)
 {
@@ -228,8 +240,8 @@ typedef enum {
  * get of one of these parts of the block has missed before.
  *
  * @param count  of blocks; with config.waits 1
- * @param parts  osc_cached_copies_part, or OSC_CACHED_ALL_PARTS: also when what is in the same
- * block is asked for, and not only the same
+ * @param parts  osc_cached_copies_part; OSC_CACHED_ALL_PARTS: also when what is in the same block
+ * is asked for, and not only the same; 0: none
  * @param stamp  KEEP: osc_cached_copies_stamp of now
  * @param name   WAIT: of the request
  */
