@@ -12,7 +12,11 @@ compile()
     local source key core=$top/mca-osc-cached/core
     local -a command sources=() headers=()
     case $1 in
-    core/*) source=$top/bench/micro/${1#*/}.c && sources=("$core"/*.c) headers=("$core"/*.{h,def}) && command=(cc -I"$core") ;;
+    core/*)
+        source=$top/bench/micro/${1#*/}.c sources=("$core"/*.c) headers=("$core"/*.{h,def} "$core"/../node/core/*.h)
+        [ "$1" != core/node ] || sources+=("$core"/../node/core/[a-z]*.c)
+        command=(cc -I"$core" -I"$core/..")
+        ;;
     micro/*) source=$top/bench/$1.c && command=("$MPICC") ;;
     *) source=$top/bench/apps/$1.c && command=("$MPICC") ;;
     esac
