@@ -88,8 +88,9 @@ BEGIN_C_DECLS
  * SHARED;
  *
  * with LOOKUP also EVERYONE and PASSIVE, as the epoch says; and while all operations are counted,
- * with QUICK in a fence epoch PLAIN_FENCE, with PLAIN in a passive epoch that is not of mode
- * transparent PLAIN_FLUSH, with SHARED in such an epoch SHARED_FLUSH.
+ * with QUICK in a fence epoch PLAIN_FENCE, and in a passive epoch that is not of mode transparent,
+ * or is coherent, with QUICK and no devices and no verification PLAIN_FLUSH, with SHARED
+ * SHARED_FLUSH.
  */
 /* clang-format on */
 enum {
