@@ -8,7 +8,9 @@
  *     out of core  in windows on files with twice the edge, and half of that as memory (control
  *                  groups)
  *
- *     dgemm [--rounds=N] [--edge=N] [--file=NAME]
+ *     dgemm [--rounds=N] [--edge=N] [--file=NAME] [--x=N]
+ *
+ * --x=N is printed in the place of the edge.
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -146,7 +148,8 @@ static void check(const struct matrices *m)
 static void print(const char *name, int edge, double *gflops, long rounds)
 {
     if (0 == micro_rank) {
-        micro_print("dgemm", name, (size_t) edge, "of a process", "Gflop/s", gflops, rounds);
+        micro_print("dgemm", name, (size_t) micro_positive("x", edge), "of a process", "Gflop/s",
+                    gflops, rounds);
         fflush(stdout);
     }
 }
@@ -180,8 +183,8 @@ int main(int argc, char **argv)
     print("memory", edge, rate, rounds);
     print("in memory", edge, rate + rounds, rounds);
     if (0 == micro_rank) {
-        micro_print_ratio("dgemm", "in memory/memory", (size_t) edge, "of a process", rate + rounds,
-                          rate, 1, 0, rounds);
+        micro_print_ratio("dgemm", "in memory/memory", (size_t) micro_positive("x", edge),
+                          "of a process", rate + rounds, rate, 1, 0, rounds);
     }
     destroy(&memory);
     destroy(&file);
