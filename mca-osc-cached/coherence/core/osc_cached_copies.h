@@ -183,8 +183,8 @@ static inline uint64_t osc_cached_copies_part(const osc_cached_copies_t *copies,
     return UINT64_C(1) << (inside * 64 >> copies->config.block_shift);
 }
 
-/** The same, but for 15 of 16 parts none: always the same ones, so that who asks for one of the
- * others again is noticed. */
+/** The same for one part of 16, 0 for the others; always the same ones, so that a second miss of
+ * one of them is noticed. */
 static inline uint64_t osc_cached_copies_sampled_part(const osc_cached_copies_t *copies,
                                                       uint64_t offset)
 {
