@@ -326,6 +326,22 @@ static int give_up(ompi_win_t *win)
     return OMPI_ERROR;
 }
 
+/* Make a window coherent, and let the processes of a node share its cache, as far as that is agreed
+ * on. */
+static void attach_coherence(ompi_osc_cached_window_t *window, opal_info_t *info, const void *base,
+                             size_t size, bool shared, ompi_communicator_t *comm,
+                             const int64_t votes[OSC_CACHED_VOTES])
+{
+    ompi_osc_cached_together_t together = ompi_osc_cached_node_attach(
+        window, comm, votes, ompi_osc_cached_coherence_together(comm, votes));
+
+    ompi_osc_cached_coherence_attach(window, info, base, size, shared, comm, votes, &together);
+    free(together.first);
+    if (NULL != window) {
+        ompi_osc_cached_node_begin(window, votes);
+    }
+}
+
 static int component_select(ompi_win_t *win, void **base, size_t size,
                             ompi_osc_cached_disp_unit_t disp_unit, ompi_communicator_t *comm,
                             opal_info_t *info, int flavor, int *model)
@@ -336,7 +352,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     ompi_osc_base_component_t *inner;
     ompi_osc_cached_window_t *window;
     osc_cached_config_t config;
-    bool wraps, cached, traced, alone = false, shared = false;
+    bool wraps, cached, coherent, traced, alone = false, shared = false;
     bool together = ompi_osc_cached_summary_wanted();
     int64_t votes[OSC_CACHED_VOTES] = {0};
     struct ompi_osc_cached_node_t *memory = NULL;
@@ -375,10 +391,9 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     ompi_osc_cached_choose(win->super.s_info, flavor, ompi_comm_size(comm), 0, true);
     /* osc/sm has nothing for a helper to do: its processes reach each other's memory */
     if (cached) {
-        ompi_osc_cached_node_vote(win->super.s_info, votes);
-        ompi_osc_cached_helper_vote(
-            win, comm, win->super.s_info, seen,
-            ompi_osc_cached_coherence_vote(comm, win->super.s_info, on_file, votes), votes);
+        coherent = ompi_osc_cached_coherence_vote(comm, win->super.s_info, on_file, votes);
+        ompi_osc_cached_node_vote(win->super.s_info, coherent, votes);
+        ompi_osc_cached_helper_vote(win, comm, win->super.s_info, seen, coherent, votes);
         (void) ompi_osc_cached_window_units(comm, disp_unit, size, &unit, &units, &reach, &largest,
                                             &together, votes);
         memory = ompi_osc_cached_helper_allocate(comm, size, votes, on_file, base);
@@ -416,9 +431,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
         /* rule A11: without memory the window works, just without us */
         if (cached) {
             (void) ompi_osc_cached_helper_attach(NULL, memory, *base, size, comm, votes, alone);
-            ompi_osc_cached_coherence_attach(NULL, win->super.s_info, *base, size, shared, comm,
-                                             votes);
-            ompi_osc_cached_node_attach(NULL, comm, votes);
+            attach_coherence(NULL, win->super.s_info, *base, size, shared, comm, votes);
         }
         ompi_osc_cached_conceal(win, NULL);
         free(units);
@@ -441,9 +454,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
         return give_up(win);
     }
     if (cached) {
-        ompi_osc_cached_coherence_attach(window, win->super.s_info, *base, size, shared, comm,
-                                         votes);
-        ompi_osc_cached_node_attach(window, comm, votes);
+        attach_coherence(window, win->super.s_info, *base, size, shared, comm, votes);
     }
     ompi_osc_cached_forward_install(window);
     if (MPI_WIN_FLAVOR_SHARED == flavor) {

@@ -242,12 +242,12 @@ static const ompi_osc_base_module_t operations = {
     .osc_flush_local_all = ompi_osc_cached_flush_local_all,
 };
 
-/* the same in a coherent window */
+/* the same in a coherent window, */
 static const ompi_osc_base_module_t coherent = {
     .osc_get = ompi_osc_cached_coherent_get,
 };
 
-/* and in one that shares the cache of its node */
+/* and in one that shares the cache of its node, coherent or not */
 static const ompi_osc_base_module_t sharing = {
     .osc_get = ompi_osc_cached_sharing_get,
 };
@@ -306,10 +306,10 @@ static void update(ompi_osc_cached_window_t *window)
     opal_mutex_lock(&exchanging);
     if (has_purpose(window) != window->installed) {
         exchange(window, &operations, !window->installed);
-        if (NULL != window->coherence) {
-            exchange(window, &coherent, !window->installed);
-        } else if (NULL != window->sharing) {
+        if (NULL != window->sharing) {
             exchange(window, &sharing, !window->installed);
+        } else if (NULL != window->coherence) {
+            exchange(window, &coherent, !window->installed);
         }
         if (!window->cacheable) {
             exchange(window, &epochs, !window->installed); /* to count */

@@ -250,7 +250,8 @@ __opal_attribute_noinline__ static int looked_up_get(ompi_osc_cached_window_t *w
 
 /* The same as plain_get() in a window that shares the cache of its node. What entries of this
  * process say of a target is asked here: others have put theirs there. While own writes to it are
- * on their way, there is none with the right stamp. Not inside of blocks. */
+ * on their way, there is none with the right stamp, but in a coherent window, where these drop only
+ * their blocks, which others may fetch again. Not inside of blocks. */
 __opal_attribute_always_inline__ static inline bool
 is_node_hit(ompi_osc_cached_window_t *window, uint32_t ways, void *origin_addr,
             ompi_osc_cached_count_t origin_count, const ompi_datatype_t *origin_dt, int target,
@@ -268,6 +269,7 @@ is_node_hit(ompi_osc_cached_window_t *window, uint32_t ways, void *origin_addr,
         || 0 < peer->profit.passed || 0 == bytes
         || (size_t) origin_count * origin_dt->super.size != bytes || window->rank == target
         || window->uncounted || 0 == (window->ticks + 1) % MEASURED
+        || (NULL != window->coherence && ompi_osc_cached_is_dirty(peer))
         || ompi_osc_cached_is_exposed(buffer, bytes)) {
         return false;
     }

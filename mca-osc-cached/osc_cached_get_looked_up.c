@@ -86,6 +86,14 @@ int ompi_osc_cached_get_looked_up(ompi_osc_cached_window_t *window, const argume
 
 /* 1 May it be cached? */
 
+/* Whether nothing in the cache can be older than an own write that is on its way: each drops its
+ * blocks, and until it is complete this process asks for none of them. But others of the node do.
+ */
+static inline bool has_only_own(const ompi_osc_cached_window_t *window)
+{
+    return ompi_osc_cached_is_coherent(window) && !ompi_osc_cached_shares(window);
+}
+
 /* Whether the cache may serve or keep a get, and under which name; caller holds the lock. */
 static inline bool may_be_cached(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
                                  const arguments_t *a, wanted_t *wanted)
@@ -98,8 +106,7 @@ static inline bool may_be_cached(ompi_osc_cached_window_t *window, ompi_osc_cach
     /* without access to the target the inner component returns its error (rule A14) */
     if (!ompi_osc_cached_has_access(window->ways, peer)
         || ompi_osc_cached_is_on_device(a->origin_addr) || window->rank == a->target
-        || (ompi_osc_cached_is_dirty(peer) && !ompi_osc_cached_is_coherent(window))
-        || window->uncounted) {
+        || (ompi_osc_cached_is_dirty(peer) && !has_only_own(window)) || window->uncounted) {
         return false;
     }
     wanted->bytes = (size_t) a->target_count * target->size;
@@ -166,8 +173,11 @@ static inline osc_cached_access_t look_up(ompi_osc_cached_window_t *window,
     wanted->begin = 0;
     wanted->block = block_of(window, peer, wanted->key, wanted->bytes);
     ++window->ticks;
-    if (OPAL_UNLIKELY(!cache->open)) {
-        return OSC_CACHED_MISSING;
+    if (OPAL_UNLIKELY(!cache->open)) { /* what others of the node have fetched is there */
+        return (ompi_osc_cached_node_is_used(window)
+                && is_in_node(window, wanted->key, &wanted->block, &wanted->buffer, wanted->bytes))
+                   ? OSC_CACHED_HIT
+                   : OSC_CACHED_MISSING;
     }
     /* few are looked up of a target that is sampled: what they cost must follow what it asks for
      * now */
@@ -390,20 +400,6 @@ static bool fetch_block(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t
     return true;
 }
 
-/* Whether what a get will bring may be kept in a coherent window, and under which stamp. */
-static bool is_shared(ompi_osc_cached_window_t *window, const ompi_osc_cached_peer_t *peer,
-                      const wanted_t *wanted, uint64_t *stamp)
-{
-    uint64_t more;
-
-    if (!ompi_osc_cached_coherence_keeps(window, wanted->key.target, wanted->key.address,
-                                         wanted->bytes, &more)) {
-        return false;
-    }
-    *stamp = osc_cached_cache_stamp(&window->cache, &peer->cache) + more;
-    return true;
-}
-
 /* It is not there: fetch it, and keep it. */
 static int miss(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
                 const arguments_t *a, wanted_t *wanted)
@@ -417,7 +413,9 @@ static int miss(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
     if (OPAL_UNLIKELY(NULL != window->cache.more)) {
         stamp = osc_cached_cache_whole_stamp(&window->cache, &peer->cache, wanted->key.address,
                                              wanted->key.target, wanted->bytes);
-        if (ompi_osc_cached_is_coherent(window) && !is_shared(window, peer, wanted, &stamp)) {
+        if (ompi_osc_cached_is_coherent(window)
+            && !ompi_osc_cached_coherence_keeps(window, wanted->key.target, wanted->key.address,
+                                                wanted->bytes)) {
             access = OSC_CACHED_UNSHARED;
         }
         if (NULL != window->sharing

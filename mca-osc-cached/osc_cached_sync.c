@@ -43,7 +43,7 @@ ompi_osc_cached_peer_t *ompi_osc_cached_write_begin(ompi_osc_cached_window_t *wi
     ompi_osc_cached_peer_t *peer;
 
     ompi_osc_cached_window_lock(window);
-    if (OPAL_UNLIKELY(NULL != window->sharing)) {
+    if (OPAL_UNLIKELY(NULL != window->sharing) && !ompi_osc_cached_is_coherent(window)) {
         ompi_osc_cached_node_write(window, target);
     }
     peer = ompi_osc_cached_peer_used(window, target);

@@ -226,12 +226,10 @@ static uint32_t find_ways(const ompi_osc_cached_window_t *window)
         ways |= window->all_checked ? OSC_CACHED_WAY_LATER : OSC_CACHED_WAY_EVERYONE;
     }
     ways |= quick ? OSC_CACHED_WAY_QUICK : 0;
-    if (plain && quick) {
-        ways |= simple     ? OSC_CACHED_WAY_PLAIN
-                : coherent ? OSC_CACHED_WAY_COHERENT_PLAIN
-                : (OSC_CACHED_MODE_ALWAYS == window->mode || OSC_CACHED_MODE_USER == window->mode)
-                    ? OSC_CACHED_WAY_NODE
-                    : 0;
+    if (unseen && quick && ompi_osc_cached_shares(window)) {
+        ways |= OSC_CACHED_WAY_NODE;
+    } else if (plain && quick) {
+        ways |= simple ? OSC_CACHED_WAY_PLAIN : coherent ? OSC_CACHED_WAY_COHERENT_PLAIN : 0;
     }
     ways |= (plain && NULL != window->gate && simple) ? OSC_CACHED_WAY_SHARED : 0;
     if (!window->uncounted && quick && OSC_CACHED_EPOCH_FENCE == window->epoch && !coherent) {

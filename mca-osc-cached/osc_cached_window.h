@@ -190,6 +190,7 @@ typedef struct ompi_osc_cached_window_t {
     bool in_sysv;                          /**< it would be coherent in memory of another kind */
     struct ompi_osc_cached_coherence_t *coherence; /**< see coherence/; NULL: it is not coherent */
     struct ompi_osc_cached_sharing_t *sharing;     /**< see node/; NULL: the cache is private */
+    uint32_t shared_modes; /**< bit 1 << mode: with it, in this mode the cache is shared */
     /** with it: what was fetched is forgotten by all processes of the node */
     void (*forgets)(struct ompi_osc_cached_window_t *window);
     unsigned long (*node_count)(const struct ompi_osc_cached_window_t *window, int stat);
@@ -248,11 +249,21 @@ enum {
     OSC_CACHED_VOTE_COHERENT = 6,   /**< wants it */
     OSC_CACHED_VOTE_BLOCK = 7,      /**< bytes */
     OSC_CACHED_VOTE_OPEN = 8,       /**< its memory will not be protected */
-    OSC_CACHED_VOTE_SHARE = 9,      /**< wants one cache per node */
+    OSC_CACHED_VOTE_SHARE = 9,      /**< declares that a cache per node is right in any mode */
     OSC_CACHED_VOTE_COOPERATE = 10, /**< ompi_osc_cached_cooperate_t */
     OSC_CACHED_VOTE_APART = 11,     /**< nobody else of the window is on its node */
+    OSC_CACHED_VOTE_TOGETHER = 12,  /**< wants one cache per node where it is coherent */
 };
-enum { OSC_CACHED_VOTES = 12 };
+enum { OSC_CACHED_VOTES = 13 };
+
+/** The processes of a node, where they are one sharer of what is cached. */
+typedef struct {
+    uint32_t
+        *first;     /**< by rank: the first one of its node; NULL: each process is one for itself */
+    uint32_t place; /**< which of its node this process is, */
+    uint32_t places; /**< and of how many */
+    void *memory;    /**< that all of them have; NULL: this process is alone on its node */
+} ompi_osc_cached_together_t;
 
 /**
  * What the processes of a window agree on when it is made: its displacement units, how many bytes
@@ -444,6 +455,12 @@ static inline bool ompi_osc_cached_is_coherent(const ompi_osc_cached_window_t *w
 {
     return osc_cached_lives_until_write(window->mode, NULL != window->coherence,
                                         osc_cached_epoch_is_passive(window->epoch));
+}
+
+/** Whether it is kept for all processes of the node (node/). */
+static inline bool ompi_osc_cached_shares(const ompi_osc_cached_window_t *window)
+{
+    return 0 != (window->shared_modes >> window->mode & 1);
 }
 
 /** Whether that are blocks, in a pool of this process (coherence/). */

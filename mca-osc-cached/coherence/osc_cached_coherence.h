@@ -69,11 +69,16 @@ void ompi_osc_cached_coherence_release(const ompi_osc_cached_own_memory_t *memor
  * @param window  NULL: there is no memory for it
  * @param shared  the memory is in another window, too
  * @param votes   the least of all
+ * @param together  who is one sharer with others, the same on all processes
  */
 void ompi_osc_cached_coherence_attach(ompi_osc_cached_window_t *window, opal_info_t *info,
                                       const void *base, size_t size, bool shared,
                                       ompi_communicator_t *comm,
-                                      const int64_t votes[OSC_CACHED_VOTES]);
+                                      const int64_t votes[OSC_CACHED_VOTES],
+                                      const ompi_osc_cached_together_t *together);
+/** Bytes that processes with one cache need together for that. @return 0: they shall have none */
+uint64_t ompi_osc_cached_coherence_together(ompi_communicator_t *comm,
+                                            const int64_t votes[OSC_CACHED_VOTES]);
 
 /** Before MPI_Win_free: what was asked is answered, and nobody has copies of our memory. */
 void ompi_osc_cached_coherence_drain(struct ompi_osc_cached_coherence_t *coherence);
@@ -87,11 +92,11 @@ void ompi_osc_cached_coherence_exposed(const void *base, size_t size);
 /**
  * A get of other processes' memory is about to be issued that is not in the cache.
  *
- * @param[out] more  term of the stamp, where it may be kept
- * @return whether it may; the blocks may have been asked for, so that a later one may
+ * @return whether it may be kept, under a stamp from before this call; the blocks may have been
+ *         asked for, so that a later one may
  */
 bool ompi_osc_cached_coherence_keeps(ompi_osc_cached_window_t *window, int target, uint64_t address,
-                                     size_t bytes, uint64_t *more);
+                                     size_t bytes);
 
 /** What becomes of a get in a window whose processes cooperate. */
 typedef enum {

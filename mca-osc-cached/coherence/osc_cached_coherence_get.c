@@ -40,17 +40,17 @@ static uint64_t parts_of(const ompi_osc_cached_window_t *window, uint64_t addres
 }
 
 bool ompi_osc_cached_coherence_keeps(ompi_osc_cached_window_t *window, int target, uint64_t address,
-                                     size_t bytes, uint64_t *more)
+                                     size_t bytes)
 {
     coherence_t *c = window->coherence;
     osc_cached_copy_t copy;
-    uint64_t first, count;
+    uint64_t first, count, stamp;
     uint32_t name;
 
     osc_cached_copies_blocks(&c->copies, address, bytes, &first, &count);
     ompi_osc_cached_helper_enter();
     copy = osc_cached_copies_miss(&c->copies, (uint32_t) target, first, count,
-                                  parts_of(window, address), more, &name, &c->post);
+                                  parts_of(window, address), &stamp, &name, &c->post);
     ompi_osc_cached_coherence_leave(c);
     return OSC_CACHED_COPY_KEEP == copy;
 }

@@ -84,6 +84,7 @@ typedef struct ompi_osc_cached_coherence_t {
     /* failures */
     const ompi_win_t *win; /* its group */
     bool *is_dead;
+    uint32_t *listener; /* by rank: who hears of writes for its node; NULL: each for itself */
     int slow; /* whose ACK the owner waits for that was asked last; OSC_CACHED_NOBODY: no answer */
 
     /* targets that are written to without the lock; NULL: there are none */

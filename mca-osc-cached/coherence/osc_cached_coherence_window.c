@@ -182,9 +182,24 @@ static bool begin_cooperation(coherence_t *c, const ompi_osc_cached_window_t *wi
     return NULL != c->cooperation;
 }
 
+/* Who hears of what we write, for each process: the first one of its node, but not ourselves, who
+ * need no message, and so would have none to answer. */
+static void name_listeners(coherence_t *c, const uint32_t *first, uint32_t ranks)
+{
+    uint32_t second = c->rank; /* of our node, if we are the first */
+
+    for (uint32_t i = ranks; 0 < i--;) {
+        second = (first[i] == c->rank && i != c->rank) ? i : second;
+    }
+    for (uint32_t i = 0; i < ranks; ++i) {
+        c->listener[i] = (i == c->rank || first[i] != c->rank) ? first[i] : second;
+    }
+    c->listener[c->rank] = c->rank;
+}
+
 static coherence_t *create(const ompi_osc_cached_window_t *window, const void *base, size_t size,
                            const int64_t votes[OSC_CACHED_VOTES], bool protects,
-                           ompi_communicator_t *comm)
+                           const ompi_osc_cached_together_t *together, ompi_communicator_t *comm)
 {
     uint32_t ranks = (uint32_t) ompi_comm_size(comm);
     ompi_osc_cached_cooperate_t policy =
@@ -203,6 +218,9 @@ static coherence_t *create(const ompi_osc_cached_window_t *window, const void *b
         .max_blocks = OSC_CACHED_COOPERATE_OFF == policy ? MAX_BLOCKS : POOL_BLOCKS,
         .block_shift = log_of((uint64_t) votes[OSC_CACHED_VOTE_BLOCK]),
         .waits = OSC_CACHED_COOPERATE_OFF != policy,
+        .generation = together->memory,
+        .name_step = together->places,
+        .name_first = together->place,
         .alloc = &osc_cached_alloc_default};
 
     if (NULL == c) {
@@ -228,6 +246,10 @@ static coherence_t *create(const ompi_osc_cached_window_t *window, const void *b
     c->dirty = malloc(ranks * sizeof(*c->dirty));
     c->is_dirty = calloc(ranks, sizeof(*c->is_dirty));
     c->is_dead = calloc(ranks, sizeof(*c->is_dead));
+    if (NULL != together->first) {
+        c->listener = malloc(ranks * sizeof(*c->listener));
+        directory.node = c->listener;
+    }
     if (!window->threaded) {
         c->passes = calloc(ranks, sizeof(*c->passes));
         c->passing = calloc(ranks, sizeof(*c->passing));
@@ -235,6 +257,7 @@ static coherence_t *create(const ompi_osc_cached_window_t *window, const void *b
         c->is_passed = calloc(ranks, sizeof(*c->is_passed));
     }
     if (NULL == c->names || NULL == c->dirty || NULL == c->is_dirty || NULL == c->is_dead
+        || (NULL != together->first && NULL == c->listener)
         || (!window->threaded
             && (NULL == c->passes || NULL == c->passing || NULL == c->passed
                 || NULL == c->is_passed))
@@ -242,6 +265,9 @@ static coherence_t *create(const ompi_osc_cached_window_t *window, const void *b
         c->directory.config.alloc = NULL;
         ompi_osc_cached_coherence_destroy(c);
         return NULL;
+    }
+    if (NULL != c->listener) {
+        name_listeners(c, together->first, ranks);
     }
     if (OSC_CACHED_OK != osc_cached_copies_init(&c->copies, &copies)) {
         c->copies.config.alloc = NULL;
@@ -300,10 +326,23 @@ void ompi_osc_cached_coherence_release(const ompi_osc_cached_own_memory_t *memor
     }
 }
 
+uint64_t ompi_osc_cached_coherence_together(ompi_communicator_t *comm,
+                                            const int64_t votes[OSC_CACHED_VOTES])
+{
+    bool wanted = votes[OSC_CACHED_VOTE_TOGETHER] && votes[OSC_CACHED_VOTE_COHERENT]
+                  && OSC_CACHED_COOPERATE_OFF == votes[OSC_CACHED_VOTE_COOPERATE]
+                  && ompi_osc_cached_helper_is_agreed(votes);
+
+    return wanted
+               ? osc_cached_copies_generations((uint32_t) ompi_comm_size(comm)) * sizeof(uint64_t)
+               : 0;
+}
+
 void ompi_osc_cached_coherence_attach(ompi_osc_cached_window_t *window, opal_info_t *info,
                                       const void *base, size_t size, bool shared,
                                       ompi_communicator_t *comm,
-                                      const int64_t votes[OSC_CACHED_VOTES])
+                                      const int64_t votes[OSC_CACHED_VOTES],
+                                      const ompi_osc_cached_together_t *together)
 {
     ompi_osc_cached_wish_t wish = ompi_osc_cached_coherence_wish(info, false);
     bool detects = OSC_CACHED_STORES_DETECT == wish.stores;
@@ -315,7 +354,7 @@ void ompi_osc_cached_coherence_attach(ompi_osc_cached_window_t *window, opal_inf
     if (votes[OSC_CACHED_VOTE_COHERENT] && NULL != window && NULL != window->helper
         && NULL == window->memory) {
         if (window->cacheable) {
-            c = create(window, base, size, votes, detects, comm);
+            c = create(window, base, size, votes, detects, together, comm);
         }
         if (NULL != c && detects && !shared) {
             reason = begin_detection(c, window);
@@ -405,6 +444,7 @@ void ompi_osc_cached_coherence_destroy(struct ompi_osc_cached_coherence_t *c)
     free(c->dirty);
     free(c->is_dirty);
     free(c->is_dead);
+    free(c->listener);
     ompi_osc_cached_changes_end(&c->changes);
     OBJ_DESTRUCT(&c->looking);
     free(c->passes);

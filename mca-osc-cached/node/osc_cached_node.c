@@ -31,6 +31,7 @@
 #include "ompi/constants.h"
 #include "ompi/mca/coll/coll.h"
 #include "ompi/proc/proc.h"
+#include "ompi/runtime/params.h"
 
 #include "osc_cached_compat.h"
 #include "osc_cached_memory.h"
@@ -44,8 +45,8 @@ enum {
     MOST_SLOTS = 1 << 26,   /* lines */
 };
 
-/* What the first process of a node tells the others. */
-enum { GOOD, PROCESS, DESCRIPTOR, DEVICE, INODE, MEMORY, SEED, FIELDS };
+/* What a process tells the others: the first one of its node, and the rest if it is that. */
+enum { FIRST, GOOD, PROCESS, DESCRIPTOR, DEVICE, INODE, MEMORY, SEED, FIELDS };
 
 static bool is_on_node(ompi_communicator_t *comm, int rank)
 {
@@ -54,9 +55,10 @@ static bool is_on_node(ompi_communicator_t *comm, int rank)
     return NULL != proc && OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags);
 }
 
-/* What the info key says, if it says something. */
-static bool is_wanted(opal_info_t *info, bool wanted)
+/* What the info key says, or else what the parameter says. */
+static int wish_of(opal_info_t *info)
 {
+    int wish = ompi_osc_cached_params.share;
     char value[8] = "";
     int flag = 0;
 
@@ -70,16 +72,32 @@ static bool is_wanted(opal_info_t *info, bool wanted)
 #else
     (void) opal_info_get(info, "ompi_osc_cached_share", sizeof(value) - 1, value, &flag);
 #endif
-    return flag && (0 == strcmp("on", value) || 0 == strcmp("off", value))
-               ? 0 == strcmp("on", value)
-               : wanted;
+    if (OSC_CACHED_HELPER_OFF == wish || !flag) {
+        return wish;
+    }
+    return (0 == strcmp("on", value))    ? OSC_CACHED_HELPER_ON
+           : (0 == strcmp("off", value)) ? OSC_CACHED_HELPER_OFF
+                                         : wish;
 }
 
-void ompi_osc_cached_node_vote(opal_info_t *info, int64_t votes[OSC_CACHED_VOTES])
+/* When the process dies that hears for its node of what others write, the rest of the node must
+ * not go on without it. */
+static bool survives_deaths(void)
 {
-    votes[OSC_CACHED_VOTE_SHARE] =
-        OSC_CACHED_HELPER_OFF != ompi_osc_cached_params.share
-        && is_wanted(info, OSC_CACHED_HELPER_ON == ompi_osc_cached_params.share);
+#if OMPI_MAJOR_VERSION >= 5 && OPAL_ENABLE_FT_MPI
+    return ompi_ftmpi_enabled;
+#else
+    return false;
+#endif
+}
+
+void ompi_osc_cached_node_vote(opal_info_t *info, bool coherent, int64_t votes[OSC_CACHED_VOTES])
+{
+    int wish = wish_of(info);
+
+    votes[OSC_CACHED_VOTE_SHARE] = OSC_CACHED_HELPER_ON == wish;
+    votes[OSC_CACHED_VOTE_TOGETHER] =
+        OSC_CACHED_HELPER_OFF != wish && coherent && !survives_deaths();
 }
 
 /* Memory for a part of the segment, before it is touched. */
@@ -127,9 +145,7 @@ static uint64_t generations(const void *context, int32_t target, uint64_t addres
 {
     const ompi_osc_cached_sharing_t *sharing = context;
 
-    (void) address;
-    (void) bytes;
-    return osc_cached_shared_stamp(&sharing->shared, target);
+    return osc_cached_shared_stamp(&sharing->shared, target, address, bytes);
 }
 
 /* A get has brought its bytes: they leave the private cache if the segment takes them. */
@@ -183,7 +199,7 @@ void ompi_osc_cached_node_written(ompi_osc_cached_window_t *window, int target)
 
 /* Life */
 
-static osc_cached_shared_config_t config_of(const int64_t *told, uint32_t targets)
+static osc_cached_shared_config_t config_of(const int64_t *told, uint32_t targets, uint64_t extra)
 {
     osc_cached_shared_config_t config = {
         .memory = FIRST_MEMORY,
@@ -191,6 +207,7 @@ static osc_cached_shared_config_t config_of(const int64_t *told, uint32_t target
         .max_memory = (uint64_t) told[MEMORY],
         .max_slots = FIRST_SLOTS,
         .targets = targets,
+        .extra = extra,
         .seed = (uint64_t) told[SEED],
     };
 
@@ -231,7 +248,7 @@ static bool map(ompi_osc_cached_sharing_t *sharing, const osc_cached_shared_conf
 
 /* The first process of the node. */
 static void make(ompi_osc_cached_sharing_t *sharing, const osc_cached_config_t *cache, int ranks,
-                 uint32_t targets, int64_t *told)
+                 uint32_t targets, uint64_t extra, int64_t *told)
 {
     const osc_cached_budget_t *budget = &ompi_osc_cached_budget;
     uint64_t each = cache->adaptive ? budget->available(budget->context) : cache->memory;
@@ -243,7 +260,7 @@ static void make(ompi_osc_cached_sharing_t *sharing, const osc_cached_config_t *
         (int64_t) (((UINT64_C(1) << 36) / (uint64_t) ranks < each) ? UINT64_C(1) << 36
                                                                    : each * (uint64_t) ranks);
     told[SEED] = (int64_t) cache->seed;
-    config = config_of(told, targets);
+    config = config_of(told, targets, extra);
     told[GOOD] =
         0 <= sharing->fd && map(sharing, &config, true) && 0 == fstat(sharing->fd, &status);
     if (told[GOOD]) {
@@ -255,9 +272,10 @@ static void make(ompi_osc_cached_sharing_t *sharing, const osc_cached_config_t *
 }
 
 /* Another one. */
-static bool find(ompi_osc_cached_sharing_t *sharing, uint32_t targets, const int64_t *told)
+static bool find(ompi_osc_cached_sharing_t *sharing, uint32_t targets, uint64_t extra,
+                 const int64_t *told)
 {
-    osc_cached_shared_config_t config = config_of(told, targets);
+    osc_cached_shared_config_t config = config_of(told, targets, extra);
     struct stat status;
     char path[64];
 
@@ -273,7 +291,7 @@ static ompi_osc_cached_sharing_t *create(ompi_osc_cached_window_t *window, int t
 {
     ompi_osc_cached_sharing_t *sharing = NULL;
 
-    if (NULL != window && window->cacheable && NULL == window->coherence) {
+    if (NULL != window && window->cacheable) {
         sharing = calloc(1, sizeof(*sharing));
     }
     if (NULL != sharing) {
@@ -287,17 +305,47 @@ static ompi_osc_cached_sharing_t *create(ompi_osc_cached_window_t *window, int t
     return sharing;
 }
 
-void ompi_osc_cached_node_attach(ompi_osc_cached_window_t *window, ompi_communicator_t *comm,
-                                 const int64_t votes[OSC_CACHED_VOTES])
+/* Whether everybody can say so; no: also when somebody cannot be asked. */
+static bool is_agreed(ompi_communicator_t *comm, int can)
 {
+    return OMPI_SUCCESS
+               == comm->c_coll->coll_allreduce(MPI_IN_PLACE, &can, 1, MPI_INT, MPI_MIN, comm,
+                                               comm->c_coll->coll_allreduce_module)
+           && can;
+}
+
+/* The processes of each node are one sharer. */
+static ompi_osc_cached_together_t bring_together(const ompi_osc_cached_sharing_t *sharing, int size,
+                                                 int rank, int64_t (*told)[FIELDS])
+{
+    ompi_osc_cached_together_t together = {
+        .first = malloc((size_t) size * sizeof(*together.first)),
+        .memory = (NULL == sharing) ? NULL : sharing->shared.extra,
+    };
+
+    for (int i = 0; NULL != together.first && i < size; ++i) {
+        together.first[i] = (uint32_t) told[i][FIRST];
+        if (told[i][FIRST] == told[rank][FIRST]) {
+            together.place += i < rank;
+            ++together.places;
+        }
+    }
+    return together;
+}
+
+ompi_osc_cached_together_t ompi_osc_cached_node_attach(ompi_osc_cached_window_t *window,
+                                                       ompi_communicator_t *comm,
+                                                       const int64_t votes[OSC_CACHED_VOTES],
+                                                       uint64_t extra)
+{
+    ompi_osc_cached_together_t together = {NULL, 0, 0, NULL};
     int size = ompi_comm_size(comm), rank = ompi_comm_rank(comm), first = rank, ranks = 0;
     ompi_osc_cached_sharing_t *sharing;
     int64_t(*told)[FIELDS];
-    bool good = false, tells = true;
-    int all;
+    bool good = false, tells = true, all;
 
-    if (!votes[OSC_CACHED_VOTE_SHARE]) {
-        return;
+    if (!votes[OSC_CACHED_VOTE_SHARE] && 0 == extra) {
+        return together;
     }
     for (int i = size - 1; 0 <= i; --i) {
         if (is_on_node(comm, i)) {
@@ -306,14 +354,13 @@ void ompi_osc_cached_node_attach(ompi_osc_cached_window_t *window, ompi_communic
         }
     }
     told = calloc((size_t) size + 1, sizeof(*told));
-    sharing = create(window, size);
-    all = NULL != told; /* when one process has no memory nobody waits for it */
-    all = OMPI_SUCCESS
-              == comm->c_coll->coll_allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm,
-                                              comm->c_coll->coll_allreduce_module)
-          && all;
-    if (all && NULL != sharing && rank == first && 1 < ranks) {
-        make(sharing, &window->cache.config, ranks, (uint32_t) size, told[size]);
+    sharing = (1 < ranks) ? create(window, size) : NULL;
+    all = is_agreed(comm, NULL != told); /* when one has no memory nobody waits for it */
+    if (all) {
+        told[size][FIRST] = first;
+    }
+    if (all && NULL != sharing && rank == first) {
+        make(sharing, &window->cache.config, ranks, (uint32_t) size, extra, told[size]);
         good = told[size][GOOD];
     }
     all = all
@@ -325,24 +372,55 @@ void ompi_osc_cached_node_attach(ompi_osc_cached_window_t *window, ompi_communic
         good = false;
     } else if (rank != first && NULL != sharing) {
         tells = told[first][GOOD]; /* else the first one does */
-        good = tells && find(sharing, (uint32_t) size, told[first]);
+        good = tells && find(sharing, (uint32_t) size, extra, told[first]);
+    }
+    if (!good && NULL != sharing && tells) {
+        opal_show_help("help-mpi-osc-cached.txt", "no-sharing", true, opal_process_info.nodename);
+    }
+    if (0 < extra) {
+        together = all ? bring_together(sharing, size, rank, told) : together;
+        all = is_agreed(comm, NULL != together.first && (good || 1 == ranks));
+        good = good && all;
+        if (!all) {
+            free(together.first);
+            together = (ompi_osc_cached_together_t){NULL, 0, 0, NULL};
+        }
     }
     free(told);
-    if (!good) {
-        if (NULL != sharing && 1 < ranks && tells) {
-            opal_show_help("help-mpi-osc-cached.txt", "no-sharing", true,
-                           opal_process_info.nodename);
-        }
+    if (good) {
+        window->sharing = sharing;
+    } else {
         ompi_osc_cached_node_detach(sharing);
+    }
+    return together;
+}
+
+void ompi_osc_cached_node_begin(ompi_osc_cached_window_t *window,
+                                const int64_t votes[OSC_CACHED_VOTES])
+{
+    ompi_osc_cached_sharing_t *sharing = window->sharing;
+    bool declared = votes[OSC_CACHED_VOTE_SHARE], coherent = NULL != window->coherence;
+
+    if (NULL == sharing) {
         return;
     }
+    if (coherent ? 0 == sharing->shared.config.extra : !declared) {
+        ompi_osc_cached_node_detach(sharing);
+        window->sharing = NULL;
+        return;
+    }
+    window->shared_modes =
+        (declared ? 1U << OSC_CACHED_MODE_ALWAYS | 1U << OSC_CACHED_MODE_USER : 0)
+        | (coherent ? 1U << OSC_CACHED_MODE_COHERENT : 0);
+    /* what the private cache's stamps have so far, those of the segment have, too */
+    sharing->shared.more = window->cache.more;
+    sharing->shared.more_context = window->cache.more_context;
     window->cache.more = generations;
     window->cache.more_context = sharing;
     window->cache.filled = publish;
     window->cache.filled_context = window;
     window->forgets = forget;
     window->node_count = count;
-    window->sharing = sharing;
 }
 
 void ompi_osc_cached_node_detach(ompi_osc_cached_sharing_t *sharing)

@@ -17,7 +17,9 @@
  * segment's generations as their third term, so that what one process invalidates is invalid for
  * gets on their way, too.
  *
- * Modes always and user share; in the others the window has its private cache alone.
+ * Modes always and user share where the program declares that this is right, and mode coherent by
+ * itself: there the generations that INVs count up are in the segment, and owners of memory send
+ * them to one process of a node (coherence/). In the others the window has its private cache alone.
  */
 
 #ifndef OSC_CACHED_NODE_H
@@ -42,12 +44,29 @@ typedef struct ompi_osc_cached_sharing_t {
     bool *writes;      /**< by target: own writes that the segment knows of */
 } ompi_osc_cached_sharing_t;
 
-/** Whether this process wants to share a new window's cache. */
-void ompi_osc_cached_node_vote(opal_info_t *info, int64_t votes[OSC_CACHED_VOTES]);
+/**
+ * Whether this process wants to share a new window's cache.
+ *
+ * @param coherent  it will be coherent, or nothing is shared unless the program declares it
+ */
+void ompi_osc_cached_node_vote(opal_info_t *info, bool coherent, int64_t votes[OSC_CACHED_VOTES]);
 
-/** Share it, if all want to, with the others of the node. Collective. @param window  may be NULL */
-void ompi_osc_cached_node_attach(ompi_osc_cached_window_t *window, ompi_communicator_t *comm,
-                                 const int64_t votes[OSC_CACHED_VOTES]);
+/**
+ * Make memory to share with the others of the node. Collective.
+ *
+ * @param window  may be NULL
+ * @param extra   bytes that all processes of a node need for coherence, on all nodes or on none; 0:
+ * no coherence
+ * @return first: to be freed; NULL with extra: not everybody has them
+ */
+ompi_osc_cached_together_t ompi_osc_cached_node_attach(ompi_osc_cached_window_t *window,
+                                                       ompi_communicator_t *comm,
+                                                       const int64_t votes[OSC_CACHED_VOTES],
+                                                       uint64_t extra);
+
+/** Whether the window is coherent is known: share its cache, or not after all. */
+void ompi_osc_cached_node_begin(ompi_osc_cached_window_t *window,
+                                const int64_t votes[OSC_CACHED_VOTES]);
 
 /** After all have freed the window. @param sharing  may be NULL */
 void ompi_osc_cached_node_detach(ompi_osc_cached_sharing_t *sharing);
@@ -61,8 +80,7 @@ void ompi_osc_cached_node_written(ompi_osc_cached_window_t *window, int target);
 /** Whether the window looks into its segment now. */
 static inline bool ompi_osc_cached_node_is_used(const ompi_osc_cached_window_t *window)
 {
-    return OPAL_UNLIKELY(NULL != window->sharing)
-           && (OSC_CACHED_MODE_ALWAYS == window->mode || OSC_CACHED_MODE_USER == window->mode);
+    return OPAL_UNLIKELY(ompi_osc_cached_shares(window));
 }
 
 /** Copy bytes from the segment, if they are there. */

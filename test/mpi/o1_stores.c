@@ -4,7 +4,7 @@
  * MPI_MODE_NOSTORE, and with osc_cached_stores=none, nothing is invalidated.
  *
  * test: for=osc-cached needs=cache cache="mode=coherent stores=sync verify=2" ranks=2,3 transport=shm,tcp
- * test: for=osc-cached needs=cache cache="mode=coherent stores=sync" ranks=3 transport=tcp
+ * test: for=osc-cached needs=cache cache="mode=coherent stores=sync share=off" ranks=3 transport=tcp
  * test: for=osc-cached needs=cache cache="stores=none" args="none" ranks=2 transport=shm,tcp
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.

@@ -7,6 +7,7 @@
  * test: for=osc-cached needs=cache cache="mode=coherent" ranks=2,3 transport=shm,tcp
  * test: for=osc-cached needs=cache cache="mode=coherent verify=2" args="told" ranks=3
  * test: for=osc-cached needs=cache cache="mode=coherent" args="allocate" ranks=3
+ * test: for=osc-cached needs=cache cache="mode=coherent share=off" ranks=3 transport=tcp
  * test: for=osc-cached needs=cache cache="helper=on" args="default" ranks=3 transport=shm,tcp
  * test: for=osc-cached needs=cache cache="helper=on block=64K verify=2" args="default told" ranks=3 transport=tcp
  *

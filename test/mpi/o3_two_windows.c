@@ -3,6 +3,7 @@
  * the second window is there. Shared windows, and this process itself, are not cached either.
  *
  * test: for=osc-cached needs=cache cache="mode=coherent stores=sync verify=2" ranks=2,3 transport=shm,tcp limit=60 allow="Mode coherent was asked for"
+ * test: for=osc-cached needs=cache cache="mode=coherent stores=sync share=off" ranks=3 transport=tcp limit=60 allow="Mode coherent was asked for"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

@@ -4,6 +4,7 @@
  * all of them, and by who polls one.
  *
  * test: for=osc-cached needs=cache cache="mode=coherent stores=sync" ranks=3 transport=shm,tcp limit=60
+ * test: for=osc-cached needs=cache cache="mode=coherent stores=sync share=off" ranks=3 transport=shm limit=60
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

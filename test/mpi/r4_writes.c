@@ -4,7 +4,7 @@
  *
  * test: for=osc-cached needs=cache cache="mode=coherent stores=sync verify=2" ranks=3,4 transport=shm,tcp
  * test: for=osc-cached needs=cache cache="stores=sync verify=2" ranks=3 transport=tcp
- * test: for=osc-cached needs=cache cache="mode=coherent stores=sync" ranks=3 transport=shm,tcp
+ * test: for=osc-cached needs=cache cache="mode=coherent stores=sync share=off" ranks=3 transport=shm,tcp
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

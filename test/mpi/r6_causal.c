@@ -5,6 +5,7 @@
  * known.
  *
  * test: for=osc-cached needs=cache cache="mode=coherent stores=sync" ranks=3 transport=shm,tcp
+ * test: for=osc-cached needs=cache cache="mode=coherent stores=sync share=off" ranks=3 transport=tcp
  * test: for=osc-cached needs=cache cache="mode=coherent" ranks=3 transport=shm
  *
  * Where stores are detected (the default), the owner's own ones are told of by a message alone.

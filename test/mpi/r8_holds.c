@@ -3,6 +3,7 @@
  * only what it writes: copies of other blocks stay.
  *
  * test: for=osc-cached needs=cache cache="mode=coherent stores=sync verify=2" ranks=3 transport=shm,tcp limit=60
+ * test: for=osc-cached needs=cache cache="mode=coherent stores=sync share=off" ranks=3 transport=shm limit=60
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

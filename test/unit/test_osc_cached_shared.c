@@ -157,7 +157,7 @@ static bool fetch(osc_cached_shared_t *shared, osc_cached_key_t key)
 {
     uint64_t words[WORDS_MAX + 1];
     osc_cached_buffer_t buffer = {.address = words};
-    uint64_t stamp = osc_cached_shared_stamp(shared, key.target);
+    uint64_t stamp = osc_cached_shared_stamp(shared, key.target, key.address, 0);
 
     if (osc_cached_shared_is_written(shared, key.target)) {
         return false;
@@ -216,7 +216,7 @@ static void one_process_invalidates_for_all(void **state)
     osc_cached_shared_invalidate(&segment.shared);
     assert_false(hit(&other, key, words, 8));
     /* what was on its way meanwhile is not kept */
-    stamp = osc_cached_shared_stamp(&other, 1);
+    stamp = osc_cached_shared_stamp(&other, 1, 0, 0);
     osc_cached_shared_invalidate(&segment.shared);
     assert_false(osc_cached_shared_publish(&other, key, stamp, &buffer, 8, NULL));
     /* own writes: of one target, and until they are complete nobody keeps anything */
@@ -228,6 +228,62 @@ static void one_process_invalidates_for_all(void **state)
     assert_false(fetch(&other, key));
     osc_cached_shared_write_end(&segment.shared, 1);
     assert_true(fetch(&other, key));
+    segment_close(&segment);
+}
+
+/* The caller's own term, here counters of blocks of 4096 bytes, which all processes have. */
+
+enum { BLOCKS = 16 };
+
+static uint64_t counters(const void *context, int32_t target, uint64_t address, size_t bytes)
+{
+    const osc_cached_shared_t *shared = context;
+    _Atomic uint64_t *counter = shared->extra;
+    uint64_t sum = 0;
+
+    (void) target;
+    for (uint64_t i = address / 4096; i <= (address + bytes - 1) / 4096; ++i) {
+        sum += atomic_load(&counter[i % BLOCKS]);
+    }
+    return sum;
+}
+
+static void stamps_have_a_third_term(void **state)
+{
+    osc_cached_shared_config_t config = small;
+    segment_t segment;
+    osc_cached_shared_t other;
+    uint64_t words[1024] = {0};
+    osc_cached_buffer_t buffer = {.address = words};
+    osc_cached_key_t key = key_of(1, 5), both = {.address = 6 * 4096 - 8, .target = 1};
+    _Atomic uint64_t *counter;
+
+    (void) state;
+    config.extra = BLOCKS * sizeof(uint64_t);
+    segment_open(&segment, config);
+    assert_int_equal(OSC_CACHED_BAD_ARGUMENT, /* without the extra part */
+                     osc_cached_shared_attach(&other, segment.memory, &small, grow, NULL));
+    assert_int_equal(OSC_CACHED_OK,
+                     osc_cached_shared_attach(&other, segment.memory, &config, grow, NULL));
+    segment.shared.more = other.more = counters;
+    segment.shared.more_context = &segment.shared;
+    other.more_context = &other;
+    counter = other.extra;
+    for (int i = 0; i < BLOCKS; ++i) {
+        assert_int_equal(0, counter[i]);
+    }
+    assert_true(osc_cached_shared_publish(
+        &other, key, osc_cached_shared_stamp(&other, 1, key.address, 64), &buffer, 64, NULL));
+    assert_true(osc_cached_shared_publish(
+        &other, both, osc_cached_shared_stamp(&other, 1, both.address, 16), &buffer, 16, NULL));
+    assert_true(hit(&segment.shared, key, words, 8));
+    assert_true(hit(&segment.shared, both, words, 8));
+    atomic_fetch_add(&counter[6], 1); /* only its second block, which the hit does not ask for */
+    assert_true(hit(&segment.shared, key, words, 8));
+    assert_false(hit(&segment.shared, both, words, 8));
+    atomic_fetch_add(&counter[5], 1);
+    assert_false(hit(&segment.shared, key, words, 8));
+    assert_int_equal(0, osc_cached_shared_verify(&other));
     segment_close(&segment);
 }
 
@@ -619,8 +675,8 @@ static pid_t start_victim(segment_t *segment, int signal)
         (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
         fill(key, 0, words, BYTES_MAX);
         (void) osc_cached_shared_publish(&segment->shared, key,
-                                         osc_cached_shared_stamp(&segment->shared, 0), &buffer,
-                                         BYTES_MAX, copy_and_die);
+                                         osc_cached_shared_stamp(&segment->shared, 0, 0, 0),
+                                         &buffer, BYTES_MAX, copy_and_die);
         _exit(0);
     }
     while (0 == atomic_load(in_the_lock)) {
@@ -897,6 +953,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_kept_is_found),
         cmocka_unit_test(one_process_invalidates_for_all),
+        cmocka_unit_test(stamps_have_a_third_term),
         cmocka_unit_test(configurations_are_looked_at),
         cmocka_unit_test(lines_are_looked_at),
         cmocka_unit_test(operations_follow_the_reference),

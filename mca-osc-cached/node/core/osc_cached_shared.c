@@ -30,7 +30,7 @@ typedef osc_cached_shared_header_t header_t;
 
 /* Where the parts begin, and the end. */
 typedef struct {
-    uint64_t targets, owners, tags, lines, arena, end;
+    uint64_t targets, extra, owners, tags, lines, arena, end;
 } parts_t;
 
 static uint64_t in_pages(uint64_t bytes)
@@ -44,7 +44,9 @@ static parts_t parts_of(const osc_cached_shared_config_t *config)
     parts_t parts;
 
     parts.targets = (sizeof(header_t) + 63) / 64 * 64;
-    parts.owners = in_pages(parts.targets + config->targets * sizeof(osc_cached_shared_target_t));
+    parts.extra = parts.targets + config->targets * sizeof(osc_cached_shared_target_t);
+    parts.extra = (parts.extra + 63) / 64 * 64;
+    parts.owners = in_pages(parts.extra + config->extra);
     parts.tags = in_pages(parts.owners + units * sizeof(uint32_t));
     parts.lines = in_pages(parts.tags + slots * sizeof(uint32_t));
     parts.arena = in_pages(parts.lines + slots * sizeof(line_t));
@@ -82,6 +84,7 @@ static void place_parts(osc_cached_shared_t *shared, void *memory,
     *shared = (osc_cached_shared_t){
         .header = memory,
         .targets = (osc_cached_shared_target_t *) (void *) (base + parts.targets),
+        .extra = base + parts.extra,
         .owners = (_Atomic uint32_t *) (void *) (base + parts.owners),
         .tags = (_Atomic uint32_t *) (void *) (base + parts.tags),
         .lines = (line_t *) (void *) (base + parts.lines),
@@ -158,7 +161,8 @@ int osc_cached_shared_create(osc_cached_shared_t *shared, void *memory,
 static bool is_same(const osc_cached_shared_config_t *a, const osc_cached_shared_config_t *b)
 {
     return a->memory == b->memory && a->max_memory == b->max_memory && a->slots == b->slots
-           && a->max_slots == b->max_slots && a->targets == b->targets && a->seed == b->seed;
+           && a->max_slots == b->max_slots && a->targets == b->targets && a->extra == b->extra
+           && a->seed == b->seed;
 }
 
 int osc_cached_shared_attach(osc_cached_shared_t *shared, void *memory,
@@ -259,8 +263,10 @@ static osc_cached_key_t key_of(const line_t *line)
 /* Whether nothing can be served from a line. */
 static bool is_dead(const osc_cached_shared_t *shared, const line_t *line)
 {
+    osc_cached_key_t key = key_of(line);
+
     return atomic_load_explicit(&line->stamp, memory_order_relaxed)
-           != osc_cached_shared_stamp(shared, key_of(line).target);
+           != osc_cached_shared_stamp(shared, key.target, key.address, (uint32_t) place_of(line));
 }
 
 static void write_line(line_t *line, osc_cached_key_t key, uint64_t stamp, uint64_t place)
@@ -679,7 +685,8 @@ bool osc_cached_shared_publish(osc_cached_shared_t *shared, osc_cached_key_t key
 
     /* an entry that takes more than a quarter of all would leave before it pays */
     if (0 == bytes || shared->config.max_memory / 4 < bytes || UINT32_MAX < bytes
-        || stamp != osc_cached_shared_stamp(shared, key.target) || !take_lock(shared)) {
+        || stamp != osc_cached_shared_stamp(shared, key.target, key.address, bytes)
+        || !take_lock(shared)) {
         return false;
     }
     kept = insert(shared, key, stamp, buffer, bytes, copy);

@@ -8,8 +8,8 @@
  * The cache that the processes of a node share: one segment of memory that each of them has mapped,
  * wherever it likes. Only numbers are in it, no pointers.
  *
- *     | header | targets | owners | tags | lines | arena |     fixed places; all but the first two
- *                                                              parts have memory up to a limit
+ *     | header | targets | extra | owners | tags | lines | arena |     fixed places; all but the
+ *                                                          first three have memory up to a limit
  *     target: generation, writes on their way
  *     hash -> bucket of 8 tags -> line: key, stamp, first unit and bytes, check -> bytes in the
  * arena owner of a unit of the arena: the line that has it
@@ -27,6 +27,7 @@
  *
  * Validity is as in osc_cached_cache.h: a line carries a stamp, the sum of its target's generation
  * and of the segment's, from before its bytes were asked for. Any process may add one to either.
+ * The caller may have a third term (more), which it has in the extra part: it must only grow.
  * Own writes: who writes to a target counts it as written to, and adds one to its generation, in
  * this order, before the write is issued, and takes it off the count when it is complete; who
  * fetches reads the generation first, and keeps nothing of a target that is being written to.
@@ -77,6 +78,7 @@ typedef struct {
     uint32_t slots;      /**< lines at the start: a power of two, at least a bucket */
     uint32_t max_slots;  /**< the same, that they may become */
     uint32_t targets;    /**< are below this */
+    uint64_t extra;      /**< bytes that are the caller's, 0 at first */
     uint64_t seed;       /**< of the hash */
 } osc_cached_shared_config_t;
 
@@ -124,6 +126,7 @@ typedef struct {
 typedef struct {
     osc_cached_shared_header_t *header;
     osc_cached_shared_target_t *targets;
+    void *extra;
     _Atomic uint32_t *owners; /**< by unit: line plus 1; 0: free */
     _Atomic uint32_t *tags;
     osc_cached_shared_line_t *lines;
@@ -133,6 +136,8 @@ typedef struct {
     osc_cached_shared_grow_fn_t grow;
     osc_cached_shared_shrink_fn_t shrink; /**< set after create or attach; NULL: none */
     void *context;
+    osc_cached_more_fn_t more; /**< set after create or attach, by all; NULL: none */
+    const void *more_context;
     _Atomic uint64_t recoveries;           /**< of those of the header, this process's */
     uint32_t rest;                         /**< insertions until grow is asked again */
     uint32_t memo[OSC_CACHED_SHARED_MEMO]; /**< lines of keys that were hit lately */
@@ -171,11 +176,15 @@ static inline bool osc_cached_shared_is_good(const osc_cached_shared_t *shared)
 }
 
 /** The stamp of a get that is about to be issued; read osc_cached_shared_is_written afterwards. */
-static inline uint64_t osc_cached_shared_stamp(const osc_cached_shared_t *shared, int32_t target)
+static inline uint64_t osc_cached_shared_stamp(const osc_cached_shared_t *shared, int32_t target,
+                                               uint64_t address, size_t bytes)
 {
-    uint64_t all = atomic_load_explicit(&shared->header->generation, memory_order_acquire);
+    uint64_t sum = atomic_load_explicit(&shared->header->generation, memory_order_acquire);
 
-    return all + atomic_load_explicit(&shared->targets[target].generation, memory_order_acquire);
+    sum += atomic_load_explicit(&shared->targets[target].generation, memory_order_acquire);
+    return (NULL == shared->more)
+               ? sum
+               : sum + shared->more(shared->more_context, target, address, bytes);
 }
 
 /** Whether somebody's write to the target is on its way. */
@@ -286,7 +295,8 @@ osc_cached_shared_look(osc_cached_shared_t *shared, uint64_t slot, osc_cached_ke
         osc_cached_shared_condemn(shared);
         return OSC_CACHED_SHARED_MISS;
     }
-    if ((uint32_t) place < skip + bytes || stamp != osc_cached_shared_stamp(shared, key.target)) {
+    if ((uint32_t) place < skip + bytes
+        || stamp != osc_cached_shared_stamp(shared, key.target, address, (uint32_t) place)) {
         return OSC_CACHED_SHARED_MISS;
     }
     if (NULL == typed) {
