@@ -247,9 +247,14 @@ static const ompi_osc_base_module_t coherent = {
     .osc_get = ompi_osc_cached_coherent_get,
 };
 
-/* and in one that shares the cache of its node, coherent or not */
+/* in one that shares the cache of its node, */
 static const ompi_osc_base_module_t sharing = {
     .osc_get = ompi_osc_cached_sharing_get,
+};
+
+/* and in one that does both */
+static const ompi_osc_base_module_t sharing_coherent = {
+    .osc_get = ompi_osc_cached_sharing_coherent_get,
 };
 
 /* Put our functions into the window's table, or the inner ones back.  A slot that is NULL in the
@@ -307,7 +312,8 @@ static void update(ompi_osc_cached_window_t *window)
     if (has_purpose(window) != window->installed) {
         exchange(window, &operations, !window->installed);
         if (NULL != window->sharing) {
-            exchange(window, &sharing, !window->installed);
+            exchange(window, (NULL == window->coherence) ? &sharing : &sharing_coherent,
+                     !window->installed);
         } else if (NULL != window->coherence) {
             exchange(window, &coherent, !window->installed);
         }

@@ -248,15 +248,26 @@ __opal_attribute_noinline__ static int looked_up_get(ompi_osc_cached_window_t *w
     return inner_get(window, a);
 }
 
+/* ompi_osc_cached_coherence_term, where compilers see it. */
+static inline uint64_t coherent_term(const void *context, int32_t target, uint64_t address,
+                                     size_t bytes)
+{
+    const osc_cached_copies_t *copies = context;
+    uint64_t first, count;
+
+    osc_cached_copies_blocks(copies, address, bytes, &first, &count);
+    return osc_cached_copies_stamp(copies, (uint32_t) target, first, count);
+}
+
 /* The same as plain_get() in a window that shares the cache of its node. What entries of this
  * process say of a target is asked here: others have put theirs there. While own writes to it are
  * on their way, there is none with the right stamp, but in a coherent window, where these drop only
  * their blocks, which others may fetch again. Not inside of blocks. */
-__opal_attribute_always_inline__ static inline bool
-is_node_hit(ompi_osc_cached_window_t *window, uint32_t ways, void *origin_addr,
-            ompi_osc_cached_count_t origin_count, const ompi_datatype_t *origin_dt, int target,
-            ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
-            const ompi_datatype_t *target_dt)
+__opal_attribute_always_inline__ static inline plain_t
+node_get(ompi_osc_cached_window_t *window, uint32_t ways, void *origin_addr,
+         ompi_osc_cached_count_t origin_count, const ompi_datatype_t *origin_dt, int target,
+         ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
+         const ompi_datatype_t *target_dt, bool coherent)
 {
     enum { PLAIN = OPAL_DATATYPE_FLAG_CONTIGUOUS | OPAL_DATATYPE_FLAG_NO_GAPS };
     ompi_osc_cached_peer_t *peer = osc_cached_peers_find_again(&window->peers, target);
@@ -266,17 +277,17 @@ is_node_hit(ompi_osc_cached_window_t *window, uint32_t ways, void *origin_addr,
 
     if (PLAIN != (origin_dt->super.flags & target_dt->super.flags & PLAIN)
         || osc_cached_is_nobody(peer) || !ompi_osc_cached_has_access(ways, peer)
-        || 0 < peer->profit.passed || 0 == bytes
-        || (size_t) origin_count * origin_dt->super.size != bytes || window->rank == target
-        || window->uncounted || 0 == (window->ticks + 1) % MEASURED
-        || (NULL != window->coherence && ompi_osc_cached_is_dirty(peer))
+        || 0 < peer->profit.passed || (size_t) origin_count * origin_dt->super.size != bytes
+        || window->rank == target || 0 == (window->ticks + 1) % MEASURED
+        || (coherent && peer->completed < peer->written) /* this thread is in no write */
         || ompi_osc_cached_is_exposed(buffer, bytes)) {
-        return false;
+        return PLAIN_NOT;
     }
     key.address =
         (uint64_t) target_disp * unit_of(window, target) + (uint64_t) target_dt->super.true_lb;
-    if (!osc_cached_shared_hit(&window->sharing->shared, key, 0, buffer, bytes, NULL, NULL)) {
-        return false;
+    if (!osc_cached_shared_hit(&window->sharing->shared, key, 0, buffer, bytes, NULL, NULL,
+                               coherent ? coherent_term : NULL)) {
+        return PLAIN_MISS;
     }
     ++window->ticks;
     ++window->cache.gets;
@@ -288,7 +299,7 @@ is_node_hit(ompi_osc_cached_window_t *window, uint32_t ways, void *origin_addr,
     if (OPAL_UNLIKELY(osc_cached_profit_count(&peer->profit, true))) {
         ompi_osc_cached_account_round(window, peer);
     }
-    return true;
+    return PLAIN_HIT;
 }
 
 /* What plain hits and misses cost, measured in one of some. */
@@ -322,8 +333,8 @@ cached_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
     if (OPAL_LIKELY(PLAIN_HIT == plain)) {
         return OMPI_SUCCESS;
     }
-    arguments_t a = {origin_addr, origin_count, origin_dt, target,
-                     target_disp, target_count, target_dt, NULL};
+    arguments_t a = {origin_addr,  origin_count, origin_dt, target, target_disp,
+                     target_count, target_dt,    NULL,      false};
     if (PLAIN_MISS == plain) {
         return plain_miss(window, &a, 0);
     }
@@ -414,24 +425,53 @@ int ompi_osc_cached_coherent_get(void *origin_addr, ompi_osc_cached_count_t orig
                                target_count, target_dt, win);
 }
 
-int ompi_osc_cached_sharing_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
-                                struct ompi_datatype_t *origin_dt, int target,
-                                ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
-                                struct ompi_datatype_t *target_dt, ompi_win_t *win)
+__opal_attribute_always_inline__ static inline int
+sharing_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
+            struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
+            ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
+            ompi_win_t *win, bool coherent)
 {
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_known(win);
 
     if (OPAL_LIKELY(NULL != window)) {
         uint32_t ways = ompi_osc_cached_ways(window);
 
-        if ((ways & OSC_CACHED_WAY_NODE)
-            && is_node_hit(window, ways, origin_addr, origin_count, origin_dt, target, target_disp,
-                           target_count, target_dt)) {
+        plain_t plain = (ways & OSC_CACHED_WAY_NODE)
+                            ? node_get(window, ways, origin_addr, origin_count, origin_dt, target,
+                                       target_disp, target_count, target_dt, coherent)
+                            : PLAIN_NOT;
+
+        if (OPAL_LIKELY(PLAIN_HIT == plain)) {
             return OMPI_SUCCESS;
+        }
+        if (PLAIN_MISS == plain) {
+            arguments_t a = {origin_addr,  origin_count, origin_dt, target, target_disp,
+                             target_count, target_dt,    NULL,      true};
+
+            return looked_up_get(window, &a);
         }
     }
     return ompi_osc_cached_get(origin_addr, origin_count, origin_dt, target, target_disp,
                                target_count, target_dt, win);
+}
+
+int ompi_osc_cached_sharing_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
+                                struct ompi_datatype_t *origin_dt, int target,
+                                ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
+                                struct ompi_datatype_t *target_dt, ompi_win_t *win)
+{
+    return sharing_get(origin_addr, origin_count, origin_dt, target, target_disp, target_count,
+                       target_dt, win, false);
+}
+
+int ompi_osc_cached_sharing_coherent_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
+                                         struct ompi_datatype_t *origin_dt, int target,
+                                         ptrdiff_t target_disp,
+                                         ompi_osc_cached_count_t target_count,
+                                         struct ompi_datatype_t *target_dt, ompi_win_t *win)
+{
+    return sharing_get(origin_addr, origin_count, origin_dt, target, target_disp, target_count,
+                       target_dt, win, true);
 }
 
 __opal_attribute_noinline__ static int
@@ -441,8 +481,8 @@ cached_rget(void *origin_addr, ompi_osc_cached_count_t origin_count,
             ompi_win_t *win, struct ompi_request_t **request)
 {
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
-    arguments_t a = {origin_addr, origin_count, origin_dt, target,
-                     target_disp, target_count, target_dt, request};
+    arguments_t a = {origin_addr,  origin_count, origin_dt, target, target_disp,
+                     target_count, target_dt,    request,   false};
 
     ompi_osc_cached_count(window, OSC_CACHED_STAT_rgets);
     /* request operations are for passive epochs; elsewhere the inner component has its error */

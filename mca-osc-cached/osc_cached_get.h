@@ -26,6 +26,11 @@ int ompi_osc_cached_sharing_get(void *origin_addr, ompi_osc_cached_count_t origi
                                 struct ompi_datatype_t *origin_dt, int target,
                                 ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
                                 struct ompi_datatype_t *target_dt, ompi_win_t *win);
+int ompi_osc_cached_sharing_coherent_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
+                                         struct ompi_datatype_t *origin_dt, int target,
+                                         ptrdiff_t target_disp,
+                                         ompi_osc_cached_count_t target_count,
+                                         struct ompi_datatype_t *target_dt, ompi_win_t *win);
 int ompi_osc_cached_rget(void *origin_addr, ompi_osc_cached_count_t origin_count,
                          struct ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
                          ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,

@@ -41,6 +41,7 @@ typedef struct {
     ompi_osc_cached_count_t target_count;
     ompi_datatype_t *target_dt;
     ompi_request_t **request; /* NULL: MPI_Get */
+    bool not_in_node;         /* the cache of the node has been looked at, but for blocks */
 } arguments_t;
 
 /* What the cache needs to know of it. */
@@ -90,25 +91,6 @@ static inline osc_cached_block_t block_of(const ompi_osc_cached_window_t *window
         return none;
     }
     return osc_cached_block_of(config->block, config->reach, key.address, bytes);
-}
-
-/* A hit of the cache that the processes of the node share, or of a block that it has. */
-static inline bool is_in_node(ompi_osc_cached_window_t *window, osc_cached_key_t key,
-                              const osc_cached_block_t *block, const osc_cached_buffer_t *buffer,
-                              size_t bytes)
-{
-    bool there = ompi_osc_cached_node_get(window, key, 0, buffer, bytes);
-
-    if (!there && OPAL_UNLIKELY(0 < block->bytes)) {
-        key.address = block->begin;
-        there = ompi_osc_cached_node_get(window, key, block->skip, buffer, bytes);
-    }
-    if (there) {
-        ++window->cache.gets;
-        window->cache.got_bytes += bytes;
-        ompi_osc_cached_count(window, OSC_CACHED_STAT_node_hits);
-    }
-    return there;
 }
 
 static inline int inner_get(ompi_osc_cached_window_t *window, const arguments_t *a)

@@ -164,6 +164,31 @@ static osc_cached_access_t look_up_block(ompi_osc_cached_window_t *window,
                                              window->sequence + 1);
 }
 
+/* A hit of the cache that the processes of the node share, or of a block that it has. */
+static inline bool is_in_node(ompi_osc_cached_window_t *window, const arguments_t *a,
+                              const wanted_t *wanted)
+{
+    osc_cached_key_t key = wanted->key;
+    bool there;
+
+    if (!ompi_osc_cached_node_is_used(window)) {
+        return false;
+    }
+    there =
+        !a->not_in_node && ompi_osc_cached_node_get(window, key, 0, &wanted->buffer, wanted->bytes);
+    if (!there && OPAL_UNLIKELY(0 < wanted->block.bytes)) {
+        key.address = wanted->block.begin;
+        there = ompi_osc_cached_node_get(window, key, wanted->block.skip, &wanted->buffer,
+                                         wanted->bytes);
+    }
+    if (there) {
+        ++window->cache.gets;
+        window->cache.got_bytes += wanted->bytes;
+        ompi_osc_cached_count(window, OSC_CACHED_STAT_node_hits);
+    }
+    return there;
+}
+
 static inline osc_cached_access_t look_up(ompi_osc_cached_window_t *window,
                                           ompi_osc_cached_peer_t *peer, const arguments_t *a,
                                           wanted_t *wanted, size_t *have)
@@ -174,10 +199,7 @@ static inline osc_cached_access_t look_up(ompi_osc_cached_window_t *window,
     wanted->block = block_of(window, peer, wanted->key, wanted->bytes);
     ++window->ticks;
     if (OPAL_UNLIKELY(!cache->open)) { /* what others of the node have fetched is there */
-        return (ompi_osc_cached_node_is_used(window)
-                && is_in_node(window, wanted->key, &wanted->block, &wanted->buffer, wanted->bytes))
-                   ? OSC_CACHED_HIT
-                   : OSC_CACHED_MISSING;
+        return is_in_node(window, a, wanted) ? OSC_CACHED_HIT : OSC_CACHED_MISSING;
     }
     /* few are looked up of a target that is sampled: what they cost must follow what it asks for
      * now */
@@ -191,8 +213,7 @@ static inline osc_cached_access_t look_up(ompi_osc_cached_window_t *window,
             return access;
         }
     }
-    if (ompi_osc_cached_node_is_used(window)
-        && is_in_node(window, wanted->key, &wanted->block, &wanted->buffer, wanted->bytes)) {
+    if (is_in_node(window, a, wanted)) {
         return OSC_CACHED_HIT;
     }
     wanted->hash = osc_cached_index_hash(&cache->index, wanted->key);

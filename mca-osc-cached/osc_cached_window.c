@@ -227,7 +227,7 @@ static uint32_t find_ways(const ompi_osc_cached_window_t *window)
     }
     ways |= quick ? OSC_CACHED_WAY_QUICK : 0;
     if (unseen && quick && ompi_osc_cached_shares(window)) {
-        ways |= OSC_CACHED_WAY_NODE;
+        ways |= window->uncounted ? 0 : OSC_CACHED_WAY_NODE;
     } else if (plain && quick) {
         ways |= simple ? OSC_CACHED_WAY_PLAIN : coherent ? OSC_CACHED_WAY_COHERENT_PLAIN : 0;
     }

@@ -90,8 +90,8 @@ static inline bool ompi_osc_cached_node_get(ompi_osc_cached_window_t *window, os
 {
     return 0 == key.layout
            && osc_cached_shared_hit(&window->sharing->shared, key, skip, buffer->address, bytes,
-                                    NULL == buffer->type ? NULL : buffer,
-                                    window->cache.config.copy);
+                                    NULL == buffer->type ? NULL : buffer, window->cache.config.copy,
+                                    window->sharing->shared.more);
 }
 
 /** Whether nobody may keep what is fetched from a target; ask after the stamp was taken. */

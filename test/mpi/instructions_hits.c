@@ -56,6 +56,7 @@ int main(int argc, char **argv)
         MPI_Win_flush(1, win);
         get_all(win, count);
     }
+    MPI_Barrier(MPI_COMM_WORLD); /* who frees a window withdraws copies of its memory */
     MPI_Win_unlock_all(win);
     for (int i = 0; i < others; ++i) {
         MPI_Win_free(&more[i]);

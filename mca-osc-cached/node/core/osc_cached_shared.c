@@ -180,7 +180,7 @@ int osc_cached_shared_attach(osc_cached_shared_t *shared, void *memory,
 
 void osc_cached_shared_condemn(osc_cached_shared_t *shared)
 {
-    atomic_store(&shared->header->damaged, 1);
+    atomic_store(&shared->header->magic, 0);
 }
 
 bool osc_cached_shared_hit_slowly(osc_cached_shared_t *shared, osc_cached_key_t key, uint32_t skip,
@@ -202,7 +202,8 @@ bool osc_cached_shared_hit_slowly(osc_cached_shared_t *shared, osc_cached_key_t 
             continue;
         }
         for (int tries = 0; tries < OSC_CACHED_SHARED_TRIES; ++tries) {
-            found = osc_cached_shared_look(shared, slot, key, skip, to, bytes, typed, copy);
+            found = osc_cached_shared_look(shared, slot, key, skip, to, bytes, typed, copy,
+                                           shared->more);
             if (OSC_CACHED_SHARED_CHANGED != found) {
                 break;
             }

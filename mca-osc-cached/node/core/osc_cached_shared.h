@@ -106,9 +106,8 @@ typedef struct {
 
 typedef struct {
     /* what a hit reads */
-    _Alignas(64) _Atomic uint64_t magic;
+    _Alignas(64) _Atomic uint64_t magic; /**< another one: nobody uses it any more */
     _Atomic uint64_t generation;
-    _Atomic uint64_t damaged;
     _Atomic uint64_t slots; /**< lines */
     _Atomic uint64_t limit; /**< units that have memory */
     /* written by the first process, once */
@@ -169,22 +168,26 @@ void osc_cached_shared_condemn(osc_cached_shared_t *shared);
 
 static inline bool osc_cached_shared_is_good(const osc_cached_shared_t *shared)
 {
-    const osc_cached_shared_header_t *header = shared->header;
+    return OSC_CACHED_SHARED_MAGIC
+           == atomic_load_explicit(&shared->header->magic, memory_order_relaxed);
+}
 
-    return OSC_CACHED_SHARED_MAGIC == atomic_load_explicit(&header->magic, memory_order_relaxed)
-           && 0 == atomic_load_explicit(&header->damaged, memory_order_relaxed);
+/** The stamp of bytes, with this function for its third term, which must be the one of the view. */
+__attribute__((__always_inline__)) static inline uint64_t
+osc_cached_shared_sum(const osc_cached_shared_t *shared, osc_cached_more_fn_t more, int32_t target,
+                      uint64_t address, size_t bytes)
+{
+    uint64_t sum = atomic_load_explicit(&shared->header->generation, memory_order_acquire);
+
+    sum += atomic_load_explicit(&shared->targets[target].generation, memory_order_acquire);
+    return (NULL == more) ? sum : sum + more(shared->more_context, target, address, bytes);
 }
 
 /** The stamp of a get that is about to be issued; read osc_cached_shared_is_written afterwards. */
 static inline uint64_t osc_cached_shared_stamp(const osc_cached_shared_t *shared, int32_t target,
                                                uint64_t address, size_t bytes)
 {
-    uint64_t sum = atomic_load_explicit(&shared->header->generation, memory_order_acquire);
-
-    sum += atomic_load_explicit(&shared->targets[target].generation, memory_order_acquire);
-    return (NULL == shared->more)
-               ? sum
-               : sum + shared->more(shared->more_context, target, address, bytes);
+    return osc_cached_shared_sum(shared, shared->more, target, address, bytes);
 }
 
 /** Whether somebody's write to the target is on its way. */
@@ -220,9 +223,8 @@ static inline uint64_t osc_cached_shared_name(osc_cached_key_t key)
 static inline uint64_t osc_cached_shared_check(uint64_t address, uint64_t name, uint64_t stamp,
                                                uint64_t place)
 {
-    /* factors are odd: any change of one of them changes it */
-    return address + name * UINT64_C(0x9e3779b97f4a7c15) + stamp * UINT64_C(0x94d049bb133111eb)
-           + place * UINT64_C(0xbf58476d1ce4e5b9);
+    /* factors are odd: any change of one of them changes it; and small: they cost nothing */
+    return address + 3 * name + 5 * stamp + 9 * place;
 }
 
 static inline uint64_t osc_cached_shared_units(uint64_t bytes)
@@ -266,10 +268,10 @@ typedef enum {
 
 /** Copy bytes of a line to an address, or with a function to a buffer that has a type, if it has
  * the key, and they are valid. */
-static inline osc_cached_shared_found_t
+__attribute__((__always_inline__)) static inline osc_cached_shared_found_t
 osc_cached_shared_look(osc_cached_shared_t *shared, uint64_t slot, osc_cached_key_t key,
                        uint32_t skip, void *to, size_t bytes, const osc_cached_buffer_t *typed,
-                       osc_cached_copy_fn_t copy)
+                       osc_cached_copy_fn_t copy, osc_cached_more_fn_t more)
 {
     osc_cached_shared_line_t *line = &shared->lines[slot];
     uint64_t sequence = atomic_load_explicit(&line->sequence, memory_order_acquire);
@@ -296,7 +298,7 @@ osc_cached_shared_look(osc_cached_shared_t *shared, uint64_t slot, osc_cached_ke
         return OSC_CACHED_SHARED_MISS;
     }
     if ((uint32_t) place < skip + bytes
-        || stamp != osc_cached_shared_stamp(shared, key.target, address, (uint32_t) place)) {
+        || stamp != osc_cached_shared_sum(shared, more, key.target, address, (uint32_t) place)) {
         return OSC_CACHED_SHARED_MISS;
     }
     if (NULL == typed) {
@@ -334,12 +336,13 @@ static inline uint32_t *osc_cached_shared_memo(osc_cached_shared_t *shared, osc_
  * @param typed  NULL, or that buffer
  * @param skip   bytes from the begin of the line's
  * @param copy   for buffers with a type
+ * @param more   that of the view, for compilers that know it
  * @return whether they were; if not, anything may be in the buffer
  */
-static inline bool osc_cached_shared_hit(osc_cached_shared_t *shared, osc_cached_key_t key,
-                                         uint32_t skip, void *to, size_t bytes,
-                                         const osc_cached_buffer_t *typed,
-                                         osc_cached_copy_fn_t copy)
+__attribute__((__always_inline__)) static inline bool
+osc_cached_shared_hit(osc_cached_shared_t *shared, osc_cached_key_t key, uint32_t skip, void *to,
+                      size_t bytes, const osc_cached_buffer_t *typed, osc_cached_copy_fn_t copy,
+                      osc_cached_more_fn_t more)
 {
     osc_cached_shared_found_t found;
 
@@ -348,7 +351,7 @@ static inline bool osc_cached_shared_hit(osc_cached_shared_t *shared, osc_cached
     }
     /* any line may be there: only its key is believed */
     found = osc_cached_shared_look(shared, *osc_cached_shared_memo(shared, key), key, skip, to,
-                                   bytes, typed, copy);
+                                   bytes, typed, copy, more);
     return OSC_CACHED_SHARED_HIT == found
            || (OSC_CACHED_SHARED_MISS != found
                && osc_cached_shared_hit_slowly(shared, key, skip, to, bytes, typed, copy));
