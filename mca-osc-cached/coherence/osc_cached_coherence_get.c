@@ -26,17 +26,20 @@ uint64_t ompi_osc_cached_coherence_term(const void *context, int32_t target, uin
 
 /* What must have been missed before, so that a block is asked for. As long as blocks that were
  * asked for are used, or that is not known, anything in it: a FILL takes about as long as two gets.
- * Then the same, in some places: enough to notice that they are used after all. */
+ * Then the same, in some places: enough to notice that they are used after all. Those that were
+ * refused, because somebody holds the block and has not heard yet that it is wanted, say little of
+ * that; and after each of them the next one comes later. */
 static uint64_t parts_of(const ompi_osc_cached_window_t *window, uint64_t address)
 {
-    enum { FIRST = 64, USES = 2 };
+    enum { FIRST = 64, USES = 2, REFUSALS = 8 };
     const osc_cached_copies_t *copies = &window->coherence->copies;
+    uint64_t refused = copies->counts.directs,
+             asked = copies->counts.fills - refused + refused / REFUSALS;
     unsigned long hits =
         atomic_load_explicit(&window->stats[OSC_CACHED_STAT_hits], memory_order_relaxed);
 
-    return copies->counts.fills < FIRST + hits / USES
-               ? OSC_CACHED_ALL_PARTS
-               : osc_cached_copies_sampled_part(copies, address);
+    return asked < FIRST + hits / USES ? OSC_CACHED_ALL_PARTS
+                                       : osc_cached_copies_sampled_part(copies, address);
 }
 
 bool ompi_osc_cached_coherence_keeps(ompi_osc_cached_window_t *window, int target, uint64_t address,

@@ -9,17 +9,27 @@
 
 #include "osc_cached_coherence_state.h"
 
+static bool has_writes(const coherence_t *c)
+{
+    return 0 < OSC_CACHED_READ(c->num_dirty) || OSC_CACHED_READ(c->own_dirty);
+}
+
+/* The writes that have been issued until now. */
+static void mark_writes(coherence_t *c, ompi_osc_cached_mark_t *mark)
+{
+    ompi_osc_cached_helper_enter();
+    mark->writes = has_writes(c);
+    mark->others = osc_cached_copies_mark(&c->copies);
+    mark->own = c->own_writes;
+    ompi_osc_cached_coherence_leave(c);
+}
+
 ompi_osc_cached_mark_t ompi_osc_cached_coherence_mark(ompi_osc_cached_window_t *window)
 {
-    coherence_t *c = window->coherence;
     ompi_osc_cached_mark_t mark = {.holds = false};
 
-    mark.writes = 0 < OSC_CACHED_READ(c->num_dirty) || OSC_CACHED_READ(c->own_dirty);
-    if (mark.writes) {
-        ompi_osc_cached_helper_enter();
-        mark.others = osc_cached_copies_mark(&c->copies);
-        mark.own = c->own_writes;
-        ompi_osc_cached_coherence_leave(c);
+    if (has_writes(window->coherence)) {
+        mark_writes(window->coherence, &mark);
     }
     return mark;
 }
@@ -124,12 +134,10 @@ void ompi_osc_cached_coherence_after(ompi_osc_cached_window_t *window, int targe
     coherence_t *c = window->coherence;
     bool own = OSC_CACHED_EVERYBODY == target || c->rank == (uint32_t) target;
 
-    if (completes && end_all_passing(c, target)) { /* one thread: it has completed all there are */
-        ompi_osc_cached_mark_t now = ompi_osc_cached_coherence_mark(window);
-
-        mark->others = now.others;
-        mark->own = now.own;
-        mark->writes = now.writes;
+    /* one thread: it has completed all there are. Whoever takes the pass away may be about to enter
+     * its writes as such, under the lock */
+    if (completes && end_all_passing(c, target)) {
+        mark_writes(c, mark);
     }
     completes = completes && mark->writes;
     if (completes) { /* of a flush; else that was waited for before */
