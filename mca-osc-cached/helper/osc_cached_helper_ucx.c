@@ -211,7 +211,7 @@ struct osc_cached_ucx {
     pthread_t thread;
     pthread_mutex_t lock; /* of serving, origins and the server */
     _Atomic bool stops;
-    uint64_t wakeups;
+    uint64_t wakeups, overslept;
     uint32_t queued;          /* notes with data that are not gone */
     osc_cached_map_t origins; /* UCX's endpoints back to them, by name */
     osc_cached_map_t noted;   /* UCX's endpoints to other threads, by name */
@@ -352,25 +352,31 @@ void osc_cached_ucx_unlock(osc_cached_ucx_t *ucx, bool sent)
     }
 }
 
+/* Milliseconds.  It happened with UCX 1.13, over TCP, on a machine with far more processes than
+ * processors, that a message waited for a minute, until something else woke the thread. */
+enum { LONGEST_SLEEP = 1000 };
+
 static void *serve(void *arg)
 {
     osc_cached_ucx_t *ucx = arg;
     struct pollfd fds[2] = {{.fd = ucx->event_fd, .events = POLLIN},
                             {.fd = ucx->pipe[0], .events = POLLIN}};
     char bytes[64];
-    bool sleeps = false;
+    bool sleeps = false, woken = true;
 
     while (!atomic_load_explicit(&ucx->stops, memory_order_acquire)) {
         (void) pthread_mutex_lock(&ucx->lock);
         ucx->wakeups += sleeps;
         /* not for ever: another thread may want the lock */
         for (int i = 0; i < 64 && 0 != ucp.worker_progress(ucx->serving); ++i) {
+            ucx->overslept += !woken;
+            woken = true;
         }
         ucx->handlers.idle(ucx->handlers.context);
         sleeps = UCS_OK == ucp.worker_arm(ucx->serving);
         (void) pthread_mutex_unlock(&ucx->lock);
         if (sleeps) {
-            (void) poll(fds, 2, -1);
+            woken = 0 != poll(fds, 2, LONGEST_SLEEP);
             if (0 != fds[1].revents) {
                 (void) !read(ucx->pipe[0], bytes, sizeof(bytes));
             }
@@ -386,7 +392,7 @@ pthread_t osc_cached_ucx_thread(const osc_cached_ucx_t *ucx)
 
 osc_cached_ucx_counts_t osc_cached_ucx_counts(const osc_cached_ucx_t *ucx)
 {
-    osc_cached_ucx_counts_t counts = {.wakeups = ucx->wakeups};
+    osc_cached_ucx_counts_t counts = {.wakeups = ucx->wakeups, .overslept = ucx->overslept};
     clockid_t clock;
     struct timespec time;
 

@@ -67,8 +67,9 @@ pthread_t osc_cached_ucx_thread(const osc_cached_ucx_t *ucx);
 
 /** What the thread has done so far. */
 typedef struct {
-    uint64_t wakeups; /**< how often it slept */
-    uint64_t cpu_ns;  /**< processor time */
+    uint64_t wakeups;   /**< how often it slept */
+    uint64_t overslept; /**< of these, nothing woke it although there was a message */
+    uint64_t cpu_ns;    /**< processor time */
 } osc_cached_ucx_counts_t;
 
 /** The lock is held. */
