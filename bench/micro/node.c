@@ -5,12 +5,14 @@
  * Misses of the processes of a node with a cache each, and with one cache of the same size in all
  * (mca-osc-cached/node), on the cores alone: bench/apps/lcc.c is replayed, for one node.
  *
- *     node [--scale=N] [--edge-factor=N] [--seed=N] [--nodes=N] [--ranks=N] [--permille=N,...]
+ *     node [--scale=N] [--edge-factor=N] [--seed=N] [--nodes=N] [--ranks=N] [--mates=1]
+ *          [--permille=N,...]
  *
  * The graph is R-MAT with 2^scale vertices (14), split by blocks over nodes (2) times ranks (8).
  * For each of its vertices v and each neighbour u of v, a process gets the neighbours of u, when u
- * belongs to another node; with one node, when it belongs to another process. Processes take turns,
- * one get each. A process has --permille thousandths (10, 20, 50, 100) of the bytes of all lists.
+ * belongs to another node; with one node, or with --mates, when it belongs to another process.
+ * Processes take turns, one get each. A process has --permille thousandths (10, 20, 50, 100) of the
+ * bytes of all lists.
  *
  * Quantities: hits in percent, of private caches and of the shared one, and misses private/shared.
  */
@@ -30,6 +32,7 @@ static uint32_t vertices;
 static uint64_t *begin; /* of the neighbours of each vertex */
 static uint32_t *neighbour;
 static char *bytes;
+static bool mates; /* are asked, too */
 
 static uint64_t next_random(uint64_t *state)
 {
@@ -102,7 +105,7 @@ static bool next_get(walk_t *walk, long rank, long nodes, long ranks, uint32_t *
         while (walk->at < walk->end) {
             uint32_t u = neighbour[walk->at++], owner = u / block;
 
-            if ((1 < nodes ? owner / (uint32_t) ranks != 0 : owner != (uint32_t) rank)
+            if ((1 < nodes && !mates ? owner / (uint32_t) ranks != 0 : owner != (uint32_t) rank)
                 && begin[u] < begin[u + 1]) {
                 *wanted = u;
                 return true;
@@ -229,7 +232,8 @@ int main(int argc, char **argv)
 
     core_arguments(argc, argv,
                    "node [--scale=N] [--edge-factor=N] [--seed=N] [--nodes=N] [--ranks=N]"
-                   " [--permille=N,...]");
+                   " [--mates=1] [--permille=N,...]");
+    mates = NULL != micro_option("mates", NULL);
     make_graph(micro_positive("scale", 14), micro_positive("edge-factor", 16),
                (uint64_t) micro_positive("seed", 1));
     bytes = core_memory(begin[vertices] * sizeof(*neighbour));

@@ -39,7 +39,7 @@
 #include "osc_cached_params.h"
 
 enum {
-    AVERAGE = 256,          /* bytes of an entry, of which there may be so many that they fit */
+    AVERAGE = 64,           /* bytes of an entry, of which there may be so many that they fit */
     FIRST_MEMORY = 1 << 18, /* bytes of the arena at the start */
     FIRST_SLOTS = 1 << 10,  /* lines at the start */
     MOST_SLOTS = 1 << 26,   /* lines */
@@ -257,7 +257,7 @@ static void make(ompi_osc_cached_sharing_t *sharing, const osc_cached_config_t *
 
     sharing->fd = memfd_create("osc_cached_node", MFD_CLOEXEC);
     told[MEMORY] =
-        (int64_t) (((UINT64_C(1) << 36) / (uint64_t) ranks < each) ? UINT64_C(1) << 36
+        (int64_t) (((UINT64_C(1) << 35) / (uint64_t) ranks < each) ? UINT64_C(1) << 35
                                                                    : each * (uint64_t) ranks);
     told[SEED] = (int64_t) cache->seed;
     config = config_of(told, targets, extra);

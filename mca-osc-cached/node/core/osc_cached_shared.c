@@ -22,7 +22,7 @@
 enum {
     LOCK_TRIES = 100,    /* with a yield in between */
     GROW_REST = 4096,    /* insertions after grow has failed */
-    LEAST_GROWTH = 1024, /* units */
+    LEAST_GROWTH = 4096, /* units */
 };
 
 typedef osc_cached_shared_line_t line_t;
@@ -64,7 +64,7 @@ uint64_t osc_cached_shared_size(const osc_cached_shared_config_t *config)
     bool good = is_power(config->slots) && is_power(config->max_slots)
                 && OSC_CACHED_SHARED_WAYS <= config->slots && config->slots <= config->max_slots
                 && config->max_slots < UINT32_MAX && OSC_CACHED_SHARED_UNIT <= config->memory
-                && config->memory <= config->max_memory && config->max_memory < UINT64_C(1) << 38;
+                && config->memory <= config->max_memory && config->max_memory < UINT64_C(1) << 36;
 
     return good ? parts_of(config).end : 0;
 }
@@ -503,12 +503,13 @@ static bool more_units(osc_cached_shared_t *shared)
 /* Whether a line stays for now, because it was hit. */
 static bool stays(osc_cached_shared_t *shared, line_t *line, int *patience)
 {
-    if (0 == *patience || 0 == atomic_load_explicit(&line->used, memory_order_relaxed)
-        || is_dead(shared, line)) {
+    uint64_t used = atomic_load_explicit(&line->used, memory_order_relaxed);
+
+    if (0 == *patience || 0 == used || is_dead(shared, line)) {
         return false;
     }
     --*patience;
-    atomic_store_explicit(&line->used, 0, memory_order_relaxed);
+    atomic_store_explicit(&line->used, used - 1, memory_order_relaxed);
     return true;
 }
 

@@ -32,11 +32,11 @@
  * this order, before the write is issued, and takes it off the count when it is complete; who
  * fetches reads the generation first, and keeps nothing of a target that is being written to.
  *
- * Room. Units of the arena are given out in a circle. A line that was hit since the hand came by
- * stays, at most PATIENCE of them per insertion; the others leave. Before something leaves that
- * could be served, the arena is doubled, and so are the lines when 5/8 of them are in use: what is
- * there stays where it is. Lines are split by one more bit of the hash. grow() gets memory for a
- * part of the segment, before anybody touches it.
+ * Room. Units of the arena are given out in a circle. A line that was hit stays as often as that,
+ * at most USES times, and at most PATIENCE of them per insertion; the others leave. Before
+ * something leaves that could be served, the arena is doubled, and so are the lines when 5/8 of
+ * them are in use: what is there stays where it is. Lines are split by one more bit of the hash.
+ * grow() gets memory for a part of the segment, before anybody touches it.
  *
  * Damage. Each line has a check of its content. When a line that did not change fails it, or the
  * header does not look as it should, the segment is marked, and nobody uses it any more.
@@ -65,16 +65,17 @@
 #define OSC_CACHED_SHARED_MAGIC UINT64_C(0x6f73635f6e6f6431)
 
 enum {
-    OSC_CACHED_SHARED_UNIT = 64,     /**< bytes of the arena that are given out together: a line */
+    OSC_CACHED_SHARED_UNIT = 16,     /**< bytes of the arena that are given out together */
     OSC_CACHED_SHARED_WAYS = 8,      /**< lines of a bucket; their tags are half a line */
     OSC_CACHED_SHARED_TRIES = 8,     /**< of a hit whose line changes meanwhile */
     OSC_CACHED_SHARED_PATIENCE = 64, /**< lines that stay for an insertion because they were hit */
+    OSC_CACHED_SHARED_USES = 3,      /**< hits that are counted, so often the hand passes by */
     OSC_CACHED_SHARED_MEMO = 256,    /**< keys whose lines a process remembers */
 };
 
 typedef struct {
     uint64_t memory;     /**< bytes of the arena at the start */
-    uint64_t max_memory; /**< that it may become; below 2^38 */
+    uint64_t max_memory; /**< that it may become; below 2^36 */
     uint32_t slots;      /**< lines at the start: a power of two, at least a bucket */
     uint32_t max_slots;  /**< the same, that they may become */
     uint32_t targets;    /**< are below this */
@@ -101,7 +102,7 @@ typedef struct {
     _Atomic uint64_t
         place; /**< first unit, and below it the number of bytes; 0: the line is empty */
     _Atomic uint64_t check; /**< of the four */
-    _Atomic uint64_t used;  /**< it was hit since the hand came by */
+    _Atomic uint64_t used;  /**< hits that the hand has not asked for yet; up to USES */
 } osc_cached_shared_line_t;
 
 typedef struct {
@@ -281,6 +282,7 @@ osc_cached_shared_look(osc_cached_shared_t *shared, uint64_t slot, osc_cached_ke
     uint64_t place = atomic_load_explicit(&line->place, memory_order_relaxed);
     uint64_t check = atomic_load_explicit(&line->check, memory_order_relaxed);
     const char *from = shared->arena + (place >> 32) * OSC_CACHED_SHARED_UNIT + skip;
+    uint64_t used;
 
     if (address != key.address || own != osc_cached_shared_name(key) || 0 == place) {
         return OSC_CACHED_SHARED_OTHER;
@@ -310,8 +312,9 @@ osc_cached_shared_look(osc_cached_shared_t *shared, uint64_t slot, osc_cached_ke
     if (sequence != atomic_load_explicit(&line->sequence, memory_order_relaxed)) {
         return OSC_CACHED_SHARED_CHANGED;
     }
-    if (0 == atomic_load_explicit(&line->used, memory_order_relaxed)) {
-        atomic_store_explicit(&line->used, 1, memory_order_relaxed);
+    used = atomic_load_explicit(&line->used, memory_order_relaxed);
+    if (used < OSC_CACHED_SHARED_USES) { /* of several at the same time one may be lost */
+        atomic_store_explicit(&line->used, used + 1, memory_order_relaxed);
     }
     return OSC_CACHED_SHARED_HIT;
 }
