@@ -412,9 +412,18 @@ mpi_stumbled() {
     if grep -aoE -m 1 'ompi_rte_init failed|exiting improperly' "$dir/stderr" 2>/dev/null; then
         return
     elif [[ $MPI_SERIES == 4.1 && -z ${LOCALITY_NODES:-} && "$*" != *helper* && "$*" != *llamatch* && "$*" != *coherent* ]] &&
-        grep -qsa 'Failing at address' "$dir/stderr" && ! grep -qsaE '\] \[ *[0-9]+\] ' "$dir/stderr"; then
+        mpi_died_in_thread "$dir/stderr"; then
         echo "a thread of Open MPI after its end"
     fi
+}
+
+# mpi_died_in_thread FILE: a segmentation fault without a stack; where UCX tells of it, not in the thread of main()
+mpi_died_in_thread() {
+    local line
+    ! grep -qsaE '\] \[ *[0-9]+\] |==== backtrace' "$1" || return 1
+    ! grep -qsa 'Failing at address' "$1" || return 0
+    line=$(grep -sa -m 1 'Caught signal 11 (Segmentation fault: address not mapped' "$1")
+    [[ $line =~ :([0-9]+)\ *:[0-9]+:([0-9]+)\] && ${BASH_REMATCH[1]} != "${BASH_REMATCH[2]}" ]]
 }
 
 # Once more then, which the file "again" beside the output tells.
