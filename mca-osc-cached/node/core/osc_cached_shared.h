@@ -27,7 +27,8 @@
  *
  * Validity is as in osc_cached_cache.h: a line carries a stamp, the sum of its target's generation
  * and of the segment's, from before its bytes were asked for. Any process may add one to either.
- * The caller may have a third term (more), which it has in the extra part: it must only grow.
+ * The caller may have another term instead of the target's (more), which it has in the extra part:
+ * it must only grow.
  * Own writes: who writes to a target counts it as written to, and adds one to its generation, in
  * this order, before the write is issued, and takes it off the count when it is complete; who
  * fetches reads the generation first, and keeps nothing of a target that is being written to.
@@ -173,15 +174,18 @@ static inline bool osc_cached_shared_is_good(const osc_cached_shared_t *shared)
            == atomic_load_explicit(&shared->header->magic, memory_order_relaxed);
 }
 
-/** The stamp of bytes, with this function for its third term, which must be the one of the view. */
+/** The stamp of bytes, with this function for its second term, which must be the one of the view.
+ */
 __attribute__((__always_inline__)) static inline uint64_t
 osc_cached_shared_sum(const osc_cached_shared_t *shared, osc_cached_more_fn_t more, int32_t target,
                       uint64_t address, size_t bytes)
 {
     uint64_t sum = atomic_load_explicit(&shared->header->generation, memory_order_acquire);
 
-    sum += atomic_load_explicit(&shared->targets[target].generation, memory_order_acquire);
-    return (NULL == more) ? sum : sum + more(shared->more_context, target, address, bytes);
+    return (NULL == more) ? sum
+                                + atomic_load_explicit(&shared->targets[target].generation,
+                                                       memory_order_acquire)
+                          : sum + more(shared->more_context, target, address, bytes);
 }
 
 /** The stamp of a get that is about to be issued; read osc_cached_shared_is_written afterwards. */
@@ -201,7 +205,9 @@ static inline bool osc_cached_shared_is_written(const osc_cached_shared_t *share
 static inline void osc_cached_shared_write_begin(osc_cached_shared_t *shared, int32_t target)
 {
     atomic_fetch_add(&shared->targets[target].writing, 1);
-    atomic_fetch_add(&shared->targets[target].generation, 1);
+    atomic_fetch_add((NULL == shared->more) ? &shared->targets[target].generation
+                                            : &shared->header->generation,
+                     1);
 }
 
 /** All its writes there are complete. */
@@ -284,7 +290,7 @@ osc_cached_shared_look(osc_cached_shared_t *shared, uint64_t slot, osc_cached_ke
     const char *from = shared->arena + (place >> 32) * OSC_CACHED_SHARED_UNIT + skip;
     uint64_t used;
 
-    if (address != key.address || own != osc_cached_shared_name(key) || 0 == place) {
+    if (address != key.address || own != osc_cached_shared_name(key)) {
         return OSC_CACHED_SHARED_OTHER;
     }
     if (0 != sequence % 2) {
@@ -301,7 +307,7 @@ osc_cached_shared_look(osc_cached_shared_t *shared, uint64_t slot, osc_cached_ke
     }
     if ((uint32_t) place < skip + bytes
         || stamp != osc_cached_shared_sum(shared, more, key.target, address, (uint32_t) place)) {
-        return OSC_CACHED_SHARED_MISS;
+        return (0 == place) ? OSC_CACHED_SHARED_OTHER : OSC_CACHED_SHARED_MISS; /* empty */
     }
     if (NULL == typed) {
         osc_cached_shared_copy(to, from, bytes);
