@@ -82,14 +82,20 @@ static int wish_of(opal_info_t *info)
 
 /* When the process dies that hears for its node of what others write, the rest of the node must
  * not go on without it. */
+#if OMPI_MAJOR_VERSION >= 5 && OPAL_ENABLE_FT_MPI
+/* weak: a release without it can load the component, which then steps aside */
+#pragma weak ompi_ftmpi_enabled
+
 static bool survives_deaths(void)
 {
-#if OMPI_MAJOR_VERSION >= 5 && OPAL_ENABLE_FT_MPI
-    return ompi_ftmpi_enabled;
-#else
-    return false;
-#endif
+    return NULL != &ompi_ftmpi_enabled && ompi_ftmpi_enabled;
 }
+#else
+static bool survives_deaths(void)
+{
+    return false;
+}
+#endif
 
 void ompi_osc_cached_node_vote(opal_info_t *info, bool coherent, int64_t votes[OSC_CACHED_VOTES])
 {
