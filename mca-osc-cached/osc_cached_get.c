@@ -128,7 +128,6 @@ static inline osc_cached_entry_t *find_coherent(ompi_osc_cached_window_t *window
     osc_cached_cache_t *cache = &window->cache;
     const osc_cached_copies_t *copies = cache->more_context;
     osc_cached_entry_t *entry = *osc_cached_cache_memo(cache, key);
-    uint64_t first, count;
 
     if (OPAL_UNLIKELY(!osc_cached_cache_is_of(entry, key)
                       || OSC_CACHED_ENTRY_CACHED != entry->state)) {
@@ -137,11 +136,11 @@ static inline osc_cached_entry_t *find_coherent(ompi_osc_cached_window_t *window
             return NULL;
         }
     }
-    osc_cached_copies_blocks(copies, entry->address, entry->bytes, &first, &count);
     return (bytes <= entry->bytes
             && entry->stamp
                    == osc_cached_cache_stamp(cache, &peer->cache)
-                          + osc_cached_copies_stamp(copies, (uint32_t) key.target, first, count))
+                          + osc_cached_copies_stamp_of(copies, (uint32_t) key.target,
+                                                       entry->address, entry->bytes))
                ? entry
                : NULL;
 }
@@ -252,11 +251,7 @@ __opal_attribute_noinline__ static int looked_up_get(ompi_osc_cached_window_t *w
 static inline uint64_t coherent_term(const void *context, int32_t target, uint64_t address,
                                      size_t bytes)
 {
-    const osc_cached_copies_t *copies = context;
-    uint64_t first, count;
-
-    osc_cached_copies_blocks(copies, address, bytes, &first, &count);
-    return osc_cached_copies_stamp(copies, (uint32_t) target, first, count);
+    return osc_cached_copies_stamp_of(context, (uint32_t) target, address, bytes);
 }
 
 /* The same as plain_get() in a window that shares the cache of its node. What entries of this

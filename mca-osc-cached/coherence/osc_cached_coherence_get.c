@@ -17,11 +17,7 @@ enum { MAX_GETS = 64 }; /* that wait for blocks */
 uint64_t ompi_osc_cached_coherence_term(const void *context, int32_t target, uint64_t address,
                                         size_t bytes)
 {
-    const osc_cached_copies_t *copies = context;
-    uint64_t first, count;
-
-    osc_cached_copies_blocks(copies, address, bytes, &first, &count);
-    return osc_cached_copies_stamp(copies, (uint32_t) target, first, count);
+    return osc_cached_copies_stamp_of(context, (uint32_t) target, address, bytes);
 }
 
 /* What must have been missed before, so that a block is asked for. As long as blocks that were

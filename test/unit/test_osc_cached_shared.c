@@ -248,7 +248,7 @@ static uint64_t counters(const void *context, int32_t target, uint64_t address, 
     return sum;
 }
 
-static void stamps_have_a_third_term(void **state)
+static void stamps_have_a_term_of_the_caller(void **state)
 {
     osc_cached_shared_config_t config = small;
     segment_t segment;
@@ -953,7 +953,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_kept_is_found),
         cmocka_unit_test(one_process_invalidates_for_all),
-        cmocka_unit_test(stamps_have_a_third_term),
+        cmocka_unit_test(stamps_have_a_term_of_the_caller),
         cmocka_unit_test(configurations_are_looked_at),
         cmocka_unit_test(lines_are_looked_at),
         cmocka_unit_test(operations_follow_the_reference),

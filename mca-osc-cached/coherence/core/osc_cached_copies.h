@@ -228,6 +228,16 @@ static inline uint64_t osc_cached_copies_stamp(const osc_cached_copies_t *copies
     return sum;
 }
 
+/** The same for bytes. */
+static inline uint64_t osc_cached_copies_stamp_of(const osc_cached_copies_t *copies,
+                                                  uint32_t target, uint64_t offset, uint64_t bytes)
+{
+    uint64_t first, count;
+
+    osc_cached_copies_blocks(copies, offset, bytes, &first, &count);
+    return osc_cached_copies_stamp(copies, target, first, count);
+}
+
 /** What becomes of a get that the cache does not have. */
 typedef enum {
     OSC_CACHED_COPY_DIRECT, /**< fetch it, keep nothing */
