@@ -13,6 +13,8 @@
 #include "opal/mca/base/mca_base_framework.h"
 #include "opal/util/show_help.h"
 #include "ompi/mca/osc/osc.h"
+#include "ompi/proc/proc.h"
+#include "ompi/runtime/params.h"
 
 #ifdef OMPI_OSC_BASE_VERSION_4_0_0 /* 6.0 */
 #define OSC_CACHED_BASE_VERSION OMPI_OSC_BASE_VERSION_4_0_0
@@ -41,5 +43,39 @@ ompi_osc_cached_static_component(ompi_osc_cached_static_t item, int major)
 
     return (6 <= major) ? *(const mca_base_component_t *const *) component : component;
 }
+
+#if OMPI_MAJOR_VERSION >= 5 && OPAL_ENABLE_FT_MPI
+/* weak: a release without it can load the component, which then steps aside */
+#pragma weak ompi_ftmpi_enabled
+
+/** Does the job go on when a process dies? */
+static inline bool ompi_osc_cached_survives_deaths(void)
+{
+    return NULL != &ompi_ftmpi_enabled && ompi_ftmpi_enabled;
+}
+
+/** Does Open MPI know that a process has died?  One that it never met has not. */
+static inline bool ompi_osc_cached_is_dead(opal_process_name_t name)
+{
+    ompi_proc_t *proc = (ompi_proc_t *) ompi_proc_lookup(name);
+
+    return NULL != proc && !ompi_proc_is_active(proc);
+}
+
+#define OSC_CACHED_ERR_DEAD MPI_ERR_PROC_FAILED
+#else
+static inline bool ompi_osc_cached_survives_deaths(void)
+{
+    return false;
+}
+
+static inline bool ompi_osc_cached_is_dead(opal_process_name_t name)
+{
+    (void) name;
+    return false;
+}
+
+#define OSC_CACHED_ERR_DEAD OMPI_ERR_UNREACH
+#endif
 
 #endif /* OSC_CACHED_COMPAT_H */

@@ -12,7 +12,6 @@
 
 #include "opal/runtime/opal_progress.h"
 #include "opal/util/proc.h"
-#include "ompi/proc/proc.h"
 
 #include "osc_cached_coherence_state.h"
 #include "osc_cached_compat.h"
@@ -35,11 +34,11 @@ typedef struct {
  * the lock is held. */
 static void look_for_dead(coherence_t *c)
 {
-#if OMPI_MAJOR_VERSION >= 5 && OPAL_ENABLE_FT_MPI
-    for (uint32_t i = 0; i < c->copies.config.ranks; ++i) {
-        ompi_proc_t *proc = ompi_group_get_proc_ptr(c->win->w_group, (int) i, false);
+    uint32_t ranks = ompi_osc_cached_survives_deaths() ? c->copies.config.ranks : 0;
 
-        if (NULL == proc || c->is_dead[i] || ompi_proc_is_active(proc)) {
+    for (uint32_t i = 0; i < ranks; ++i) {
+        if (c->is_dead[i]
+            || !ompi_osc_cached_is_dead(ompi_group_get_proc_name(c->win->w_group, (int) i))) {
             continue;
         }
         ompi_osc_cached_coherence_bury(c, i);
@@ -54,9 +53,6 @@ static void look_for_dead(coherence_t *c)
             }
         }
     }
-#else
-    (void) c; /* the job ends */
-#endif
 }
 
 /* Whom do we wait for?  Ourselves, as an owner: that is known; the lock is held. */

@@ -122,6 +122,12 @@ static int helper_lock(int type, int rank, int mpi_assert, ompi_win_t *win)
     return ret;
 }
 
+/* Did a flush find that a process has gone?  The inner component would wait for it. */
+static bool is_lost(int flushed)
+{
+    return ompi_osc_cached_helper_error(OSC_CACHED_REFUSED_LOST) == flushed;
+}
+
 static int helper_unlock(int rank, ompi_win_t *win)
 {
     ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
@@ -142,7 +148,7 @@ static int helper_unlock(int rank, ompi_win_t *win)
     ompi_osc_cached_targets_lock(helper);
     begin = ompi_osc_cached_target_is_watched(target) ? ompi_osc_cached_now() : 0;
     ompi_osc_cached_targets_unlock(helper);
-    if (target->inner) {
+    if (target->inner && !is_lost(flushed)) {
         ret = helper->inner.osc_unlock(rank, win);
     }
     ompi_osc_cached_targets_lock(helper);
@@ -183,15 +189,15 @@ static int helper_unlock_all(ompi_win_t *win)
         return OMPI_ERR_RMA_SYNC;
     }
     flushed = ompi_osc_cached_targets_flush(helper);
-    if (helper->inner_all) {
+    if (helper->inner_all && !is_lost(flushed)) {
         uint64_t begin = ompi_osc_cached_now();
 
         ret = helper->inner.osc_unlock_all(win);
         ompi_osc_cached_targets_judge(helper, begin);
+        helper->inner_all = false;
     }
     helper->all = false;
     helper->all_locks = false;
-    helper->inner_all = false;
     for (target = ompi_osc_cached_targets_first(helper); NULL != target; target = target->next) {
         target->flushed = target->issued;
         osc_cached_route_forget(&target->route);
@@ -229,7 +235,7 @@ static int flush(ompi_osc_cached_helper_t *helper, int rank, bool local,
     if (ompi_osc_cached_target_asked(target)) {
         flushed = ompi_osc_cached_target_flush(helper, target, local);
     }
-    if (pending) {
+    if (pending && !is_lost(flushed)) {
         begin = watched ? ompi_osc_cached_now() : 0;
         ret = inner_flush(rank, helper->win);
     }
@@ -271,7 +277,7 @@ static int flush_all(ompi_osc_cached_helper_t *helper, bool local,
         flushed = ompi_osc_cached_targets_flush(helper);
     }
     ompi_osc_cached_targets_forget(helper);
-    if (!pending) {
+    if (!pending || is_lost(flushed)) {
         return flushed;
     }
     begin = ompi_osc_cached_now();

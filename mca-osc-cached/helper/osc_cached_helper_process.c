@@ -17,7 +17,9 @@
 #include "ompi/constants.h"
 #include "ompi/runtime/mpiruntime.h"
 
+#include "osc_cached_compat.h"
 #include "osc_cached_params.h"
+#include "osc_cached_window.h"
 #include "core/osc_cached_move.h"
 #include "osc_cached_helper_place.h"
 #include "osc_cached_helper_process.h"
@@ -30,6 +32,7 @@ enum {
     LAYOUT_ROOM = 512, /* blocks of layouts that a session keeps */
     SPINS = 32,        /* looks at the network before the processor is offered to others */
     RARELY = 64,       /* calls of progress; a look costs 0.6 us over TCP */
+    DEATHS = 100,      /* ms between two looks for processes that have died */
 };
 
 /* A note that could not be sent. */
@@ -44,7 +47,7 @@ static struct {
     osc_cached_ucx_t *ucx;       /* NULL: it does not run */
     osc_cached_server_t *server; /* NULL: it has no thread */
     osc_cached_client_t client;
-    osc_cached_map_t addresses; /* by name; written under both locks */
+    osc_cached_map_t addresses; /* by name, of who has not died; written under both locks */
     pthread_mutex_t lock;       /* of the client, when threaded */
     bool threaded;
     osc_cached_move_t move;       /* the server's lock */
@@ -54,6 +57,7 @@ static struct {
     bool noted;                   /* the same: the thread has to look after notes */
     _Atomic uint32_t requests;    /* of R-forms, not complete */
     _Atomic uint32_t calls;       /* of progress() */
+    uint64_t looked;              /* ns; for processes that have died, where the job goes on then */
 } helper = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* several threads may make the first window at the same time */
@@ -86,14 +90,17 @@ static void on_sent(void *context, void *cookie)
     osc_cached_server_sent(helper.server, cookie);
 }
 
-/* @return whether it goes */
+/* @return whether it goes, or nobody waits for it because the other has died */
 static bool send_note(uint64_t name, const osc_cached_request_t *note, void *data)
 {
     const void *address = osc_cached_map_get(&helper.addresses, name, 0);
-    osc_cached_sending_t sending = (NULL == address)
-                                       ? OSC_CACHED_LOST
-                                       : osc_cached_ucx_note(helper.ucx, name, address, note, data);
+    osc_cached_sending_t sending;
 
+    if (NULL == address) {
+        free(data);
+        return true;
+    }
+    sending = osc_cached_ucx_note(helper.ucx, name, address, note, data);
     helper.noted = helper.noted || OSC_CACHED_SENT != sending;
     return OSC_CACHED_LOST != sending;
 }
@@ -142,6 +149,11 @@ static osc_cached_sending_t send_reply(void *context, uint64_t origin,
 
 /* --- The origin's side */
 
+static opal_process_name_t process_name(uint64_t name)
+{
+    return (opal_process_name_t){.jobid = (opal_jobid_t) (name >> 32), .vpid = (opal_vpid_t) name};
+}
+
 static void on_reply(void *context, const void *header, size_t header_bytes, const void *data,
                      size_t data_bytes)
 {
@@ -164,6 +176,62 @@ static bool send_request(void *context, osc_cached_remote_t *remote, void *messa
     return osc_cached_ucx_send(helper.ucx, remote->context, message, data_bytes, remote);
 }
 
+/* A process has died: it answers no more and takes no answers; the lock is held. */
+static void bury(uint64_t name)
+{
+    osc_cached_remote_t *remote = osc_cached_map_get(&helper.client.remotes, name, 0);
+
+    osc_cached_ucx_lock(helper.ucx);
+    free(osc_cached_map_remove(&helper.addresses, name, 0));
+    if (NULL != helper.server) {
+        osc_cached_server_forget(helper.server, name);
+    }
+    osc_cached_ucx_unlock(helper.ucx, true);
+    if (NULL != remote) {
+        osc_cached_client_lost(&helper.client, remote);
+    }
+}
+
+/* Has some time passed since the last look for dead processes? */
+static bool is_time_to_look(uint64_t *looked)
+{
+    uint64_t now = ompi_osc_cached_survives_deaths() ? ompi_osc_cached_now() : 0;
+
+    if (now < *looked + DEATHS * UINT64_C(1000000)) {
+        return false;
+    }
+    *looked = now;
+    return true;
+}
+
+/* Somebody waits: do we know of somebody else who has died? The lock is held. */
+static void look_for_dead(void)
+{
+    if (!is_time_to_look(&helper.looked)) {
+        return;
+    }
+    for (uint32_t i = 0; i < helper.addresses.cells;) {
+        uint64_t name = helper.addresses.cell[i].first;
+
+        if (NULL != helper.addresses.cell[i].value && ompi_osc_cached_is_dead(process_name(name))) {
+            bury(name);
+            i = 0; /* others have moved up */
+        } else {
+            ++i;
+        }
+    }
+}
+
+static bool has_dead(ompi_group_t *group)
+{
+    bool found = false;
+
+    for (int i = 0; i < ompi_group_size(group) && !found; ++i) {
+        found = ompi_osc_cached_is_dead(ompi_group_get_proc_name(group, i));
+    }
+    return found;
+}
+
 /* Let something happen; the lock is held.  What we wait for may need Open MPI's own progress: of
  * our process, because the holder of a lock waits for us to take part in its put. */
 static void let_progress(unsigned *spins)
@@ -176,8 +244,11 @@ static void let_progress(unsigned *spins)
     opal_progress();
     if (SPINS < ++*spins) {
         (void) sched_yield();
+        lock();
+        look_for_dead();
+    } else {
+        lock();
     }
-    lock();
 }
 
 /* What Open MPI calls wherever it waits.  Requests of R-forms complete here; without any, a look
@@ -198,6 +269,9 @@ static int progress(void)
         return 0; /* somebody else does it */
     }
     events = osc_cached_ucx_progress(helper.ucx);
+    if (0 == events) {
+        look_for_dead();
+    }
     unlock();
     return events;
 }
@@ -524,6 +598,8 @@ int ompi_osc_cached_helper_error(osc_cached_refused_t why)
         return MPI_ERR_WIN;
     case OSC_CACHED_REFUSED_IO:
         return MPI_ERR_IO;
+    case OSC_CACHED_REFUSED_LOST:
+        return ompi_osc_cached_survives_deaths() ? OSC_CACHED_ERR_DEAD : OMPI_ERR_UNREACH;
     default:
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -538,9 +614,11 @@ osc_cached_remote_t *ompi_osc_cached_helper_reach(uint64_t name)
     remote = osc_cached_client_remote(&helper.client, name);
     if (NULL != remote && NULL == remote->context) {
         address = osc_cached_map_get(&helper.addresses, name, 0);
-        remote->context = (NULL == address) ? NULL : osc_cached_ucx_connect(helper.ucx, address);
-        if (NULL == remote->context) {
-            remote = NULL;
+        if (NULL == address) { /* it has died */
+            osc_cached_client_lost(&helper.client, remote);
+        } else {
+            remote->context = osc_cached_ucx_connect(helper.ucx, address);
+            remote = (NULL == remote->context) ? NULL : remote;
         }
     }
     unlock();
@@ -571,9 +649,10 @@ static int submit(osc_cached_remote_t *remote, osc_cached_call_t *call)
            == (pushed = osc_cached_client_push(&helper.client, remote, call))) {
         let_progress(&spins);
     }
-    return (OSC_CACHED_PUSH_SENT == pushed)   ? OMPI_SUCCESS
-           : (OSC_CACHED_PUSH_LOST == pushed) ? OMPI_ERR_UNREACH
-                                              : OMPI_ERR_OUT_OF_RESOURCE;
+    return (OSC_CACHED_PUSH_SENT == pushed) ? OMPI_SUCCESS
+           : (OSC_CACHED_PUSH_LOST == pushed)
+               ? ompi_osc_cached_helper_error(OSC_CACHED_REFUSED_LOST)
+               : OMPI_ERR_OUT_OF_RESOURCE;
 }
 
 int ompi_osc_cached_helper_submit(osc_cached_remote_t *remote, osc_cached_call_t *call)
@@ -600,13 +679,14 @@ static void locked(osc_cached_call_t *call, osc_cached_refused_t why)
 }
 
 int ompi_osc_cached_helper_lock(osc_cached_remote_t *remote, osc_cached_window_id_t id,
-                                bool exclusive)
+                                bool exclusive, ompi_group_t *group)
 {
     locking_t locking = {.over = false};
     osc_cached_call_t call = {
         .request = {.kind = OSC_CACHED_WIRE_LOCK, .window = id, .count = exclusive},
         .end = locked,
         .context = &locking};
+    uint64_t looked = ompi_osc_cached_now();
     unsigned spins = 0;
     int ret;
 
@@ -614,7 +694,10 @@ int ompi_osc_cached_helper_lock(osc_cached_remote_t *remote, osc_cached_window_i
     ret = submit(remote, &call);
     while (OMPI_SUCCESS == ret && !locking.over) {
         let_progress(&spins);
-        if (!locking.over) { /* the target may have forgotten us: then it is asked again */
+        if (!locking.over && is_time_to_look(&looked) && has_dead(group)) {
+            osc_cached_client_give_up(&helper.client, &call);
+            ret = OSC_CACHED_ERR_DEAD;
+        } else if (!locking.over) { /* the target may have forgotten us: then it is asked again */
             ret = submit(remote, &call);
         }
     }
@@ -644,7 +727,7 @@ int ompi_osc_cached_helper_flush(osc_cached_remote_t *remote, osc_cached_refusal
     why = osc_cached_client_refused(refusals);
     lost = remote->lost;
     unlock();
-    return lost ? OMPI_ERR_UNREACH : ompi_osc_cached_helper_error(why);
+    return ompi_osc_cached_helper_error(lost ? OSC_CACHED_REFUSED_LOST : why);
 }
 
 void ompi_osc_cached_helper_flush_local(osc_cached_remote_t *remote)

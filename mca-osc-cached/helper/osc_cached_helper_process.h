@@ -6,7 +6,7 @@
  *
  * Locks.  The server and the thread's worker have one, which is never held while anybody waits.
  * The client and the origin's worker have another one, taken only where several threads call MPI;
- * it is given back while a call waits.  Who takes both, to learn addresses, takes that one first.
+ * it is given back while a call waits.  Who takes both, to learn or forget addresses, takes that one first.
  */
 
 #ifndef OSC_CACHED_HELPER_PROCESS_H
@@ -83,9 +83,10 @@ void ompi_osc_cached_helper_watch(osc_cached_remote_t *remote, osc_cached_window
 void ompi_osc_cached_helper_unwatch(osc_cached_refusals_t *refusals);
 /** Send all of an operation.  @return an Open MPI error code */
 int ompi_osc_cached_helper_submit(osc_cached_remote_t *remote, osc_cached_call_t *call);
-/** Take the lock of a window. */
+/** Take the lock of a window.  In a job that goes on when a process dies, nobody waits for ever for
+ * one of the group of the window that had it. */
 int ompi_osc_cached_helper_lock(osc_cached_remote_t *remote, osc_cached_window_id_t id,
-                                bool exclusive);
+                                bool exclusive, ompi_group_t *group);
 /** Give it back; all operations under it must be complete. */
 int ompi_osc_cached_helper_unlock(osc_cached_remote_t *remote, osc_cached_window_id_t id);
 /** Wait until a process has done all that we have sent so far.

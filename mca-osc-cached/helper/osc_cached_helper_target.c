@@ -68,8 +68,9 @@ int ompi_osc_cached_target_hold(ompi_osc_cached_helper_t *helper,
                                 ompi_osc_cached_helper_target_t *target, bool exclusive)
 {
     uint64_t begin = ompi_osc_cached_now(), took;
-    int ret = ompi_osc_cached_helper_lock(
-        target->remote, ompi_osc_cached_helper_id(helper, target->rank), exclusive);
+    int ret =
+        ompi_osc_cached_helper_lock(target->remote, ompi_osc_cached_helper_id(helper, target->rank),
+                                    exclusive, helper->win->w_group);
 
     if (OMPI_SUCCESS == ret) {
         took = ompi_osc_cached_now() - begin;

@@ -31,7 +31,6 @@
 #include "ompi/constants.h"
 #include "ompi/mca/coll/coll.h"
 #include "ompi/proc/proc.h"
-#include "ompi/runtime/params.h"
 
 #include "osc_cached_compat.h"
 #include "osc_cached_memory.h"
@@ -80,30 +79,15 @@ static int wish_of(opal_info_t *info)
                                          : wish;
 }
 
-/* When the process dies that hears for its node of what others write, the rest of the node must
- * not go on without it. */
-#if OMPI_MAJOR_VERSION >= 5 && OPAL_ENABLE_FT_MPI
-/* weak: a release without it can load the component, which then steps aside */
-#pragma weak ompi_ftmpi_enabled
-
-static bool survives_deaths(void)
-{
-    return NULL != &ompi_ftmpi_enabled && ompi_ftmpi_enabled;
-}
-#else
-static bool survives_deaths(void)
-{
-    return false;
-}
-#endif
-
 void ompi_osc_cached_node_vote(opal_info_t *info, bool coherent, int64_t votes[OSC_CACHED_VOTES])
 {
     int wish = wish_of(info);
 
     votes[OSC_CACHED_VOTE_SHARE] = OSC_CACHED_HELPER_ON == wish;
+    /* when the process dies that hears for its node of what others write, the rest of the node must
+     * not go on without it */
     votes[OSC_CACHED_VOTE_TOGETHER] =
-        OSC_CACHED_HELPER_OFF != wish && coherent && !survives_deaths();
+        OSC_CACHED_HELPER_OFF != wish && coherent && !ompi_osc_cached_survives_deaths();
 }
 
 /* Memory for a part of the segment, before it is touched. */

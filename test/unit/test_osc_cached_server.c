@@ -186,6 +186,49 @@ static void test_parts(void **state)
     assert_int_equal(live_bytes, 0);
 }
 
+/* Who dies with a lock leaves it locked, and what it waits for goes to the next one. */
+static void test_dead(void **state)
+{
+    osc_cached_reply_t last = {.kind = 0};
+    osc_cached_server_config_t config = config_default();
+    osc_cached_server_t *server;
+    unsigned char header[OSC_CACHED_REQUEST_BYTES];
+    uint64_t memory = 0, used;
+    uint32_t session[3];
+    (void) state;
+
+    config.send = swallow;
+    config.context = &last;
+    assert_int_equal(osc_cached_server_create(&config, &server), OSC_CACHED_OK);
+    assert_int_equal(osc_cached_server_open(server, window_id, &memory, 8), OSC_CACHED_OK);
+    used = osc_cached_server_used(server);
+    for (uint32_t i = 0; i < 3; i++) { /* the first is shared, the second waits, and the third */
+        osc_cached_request_t request = {.kind = OSC_CACHED_WIRE_ASK, .origin = i + 1};
+
+        osc_cached_request_encode(&request, header);
+        osc_cached_server_receive(server, header, sizeof(header), NULL, 0);
+        request.kind = OSC_CACHED_WIRE_LOCK;
+        request.session = session[i] = last.session;
+        request.window = window_id;
+        request.count = 1 == i;
+        osc_cached_request_encode(&request, header);
+        last.kind = 0;
+        osc_cached_server_receive(server, header, sizeof(header), NULL, 0);
+        assert_int_equal(last.kind, (0 == i) ? OSC_CACHED_WIRE_LOCKED : 0);
+    }
+    osc_cached_server_forget(server, 1);
+    assert_int_equal(last.kind, 0);
+    assert_int_equal(osc_cached_server_verify(server), 0);
+    osc_cached_server_forget(server, 2);
+    assert_int_equal(last.kind, OSC_CACHED_WIRE_LOCKED);
+    assert_int_equal(last.session, session[2]);
+    osc_cached_server_forget(server, 3);
+    assert_int_equal(osc_cached_server_verify(server), 0);
+    assert_int_equal(osc_cached_server_used(server), used);
+    osc_cached_server_destroy(server);
+    assert_int_equal(live_bytes, 0);
+}
+
 typedef struct {
     osc_cached_request_t last;
     char first; /* byte of its data */
@@ -443,13 +486,10 @@ static void test_any_bytes_storage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lock_is_fair),
-        cmocka_unit_test(test_stale_reply),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_any_bytes),
-        cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_notes),
-        cmocka_unit_test(test_any_bytes_storage),
+        cmocka_unit_test(test_lock_is_fair), cmocka_unit_test(test_stale_reply),
+        cmocka_unit_test(test_refusals),     cmocka_unit_test(test_any_bytes),
+        cmocka_unit_test(test_parts),        cmocka_unit_test(test_dead),
+        cmocka_unit_test(test_notes),        cmocka_unit_test(test_any_bytes_storage),
         cmocka_unit_test(test_storage_gone),
     };
 

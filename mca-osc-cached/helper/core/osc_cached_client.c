@@ -145,10 +145,15 @@ void osc_cached_client_lost(osc_cached_client_t *client, osc_cached_remote_t *re
 
         next = link->next;
         if (!call->pushing) { /* else its thread does it, as for locks */
-            call->refused = OSC_CACHED_REFUSED_OTHER;
+            call->refused = OSC_CACHED_REFUSED_LOST;
             finish(client, call);
         }
     }
+}
+
+void osc_cached_client_give_up(osc_cached_client_t *client, osc_cached_call_t *call)
+{
+    forget(client, call);
 }
 
 /* Bytes of data that follow the header of a part. */

@@ -28,9 +28,9 @@
  * Refusals. Most operations have gone when the target refuses them: the reason is kept for their
  * window until osc_cached_client_refused asks for it, at the next flush.
  *
- * Lost remotes. Where a request could not be sent, later ones would wait for it for ever: nothing
- * more is sent to that process. What waits for its answer ends as refused (OTHER), pushes return
- * LOST, flushes end.
+ * Lost remotes. Where a request could not be sent, later ones would wait for it for ever, and a
+ * process that has died does not answer: nothing more is sent to it. What waits for its answer ends
+ * as refused (LOST), pushes return LOST, flushes end.
  *
  * Thread safety: none; the owner calls it under one lock. Several threads may be pushing: each has
  * a call of its own.
@@ -54,7 +54,7 @@ typedef struct osc_cached_remote {
     osc_cached_account_t account;
     osc_cached_link_t answers; /**< calls that wait for theirs, but for locks, the oldest first */
     uint32_t pushing;          /**< calls that are not sent to the end */
-    bool lost;                 /**< a request could not be sent */
+    bool lost;                 /**< a request could not be sent, or it has died */
     void *context;             /**< the owner's */
 } osc_cached_remote_t;
 
@@ -154,8 +154,11 @@ osc_cached_push_t osc_cached_client_push(osc_cached_client_t *client, osc_cached
 void osc_cached_client_receive(osc_cached_client_t *client, const void *header, size_t header_bytes,
                                const void *data, size_t data_bytes);
 
-/** A message to it could not be sent. */
+/** A message to it could not be sent, or it has died. */
 void osc_cached_client_lost(osc_cached_client_t *client, osc_cached_remote_t *remote);
+
+/** Wait no longer for a LOCK that was sent, and not ended; when it comes, nobody gives it back. */
+void osc_cached_client_give_up(osc_cached_client_t *client, osc_cached_call_t *call);
 
 /** What is sent to a process up to now. */
 static inline osc_cached_mark_t osc_cached_client_mark(const osc_cached_client_t *client,

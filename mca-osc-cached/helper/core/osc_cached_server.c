@@ -190,9 +190,6 @@ void osc_cached_server_forget(osc_cached_server_t *server, uint64_t origin)
         while (NULL != (waiter = osc_cached_lock_forget(&window->lock, origin, false))) {
             osc_cached_server_free_waiter(server, waiter);
         }
-        if (window->lock.exclusive && origin == window->lock.owner) {
-            (void) osc_cached_lock_release(&window->lock, origin);
-        }
         osc_cached_server_pass_lock_on(server, window);
     }
     if (NULL != session) {

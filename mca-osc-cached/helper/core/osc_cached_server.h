@@ -176,7 +176,8 @@ void osc_cached_server_stored(osc_cached_server_t *server, void *cookie, bool go
 /** Acknowledge what was done and not told, before sleeping. */
 void osc_cached_server_tell(osc_cached_server_t *server);
 
-/** An origin has gone: its session, its place in queues, and an exclusive lock it had. */
+/** An origin has died: its session and its places in queues are free. What its locks protect may be
+ * half done: nobody gets them. */
 void osc_cached_server_forget(osc_cached_server_t *server, uint64_t origin);
 
 /**
