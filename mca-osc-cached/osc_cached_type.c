@@ -11,7 +11,9 @@
  * layout.  Two gets have the same layout when the descriptions of their datatypes, by which Open
  * MPI sends a datatype to another process, and their counts are equal, byte by byte: it does not
  * matter whether it is the same datatype, or one that was made anew.  A window knows the last few
- * layouts; numbers are not used again, so entries of a forgotten one are just not found any more.
+ * layouts; their numbers are not used again, so entries of a forgotten one are just not found any
+ * more.  In a window whose cache the processes of a node share, numbers are those of the node, as
+ * long as there is room for them: a layout that was forgotten gets the same one again.
  *
  * Every byte of a description is written, so that equal ones compare equal (test/mpi/a8_layouts.c).
  * Only an Open MPI for machines that cannot read unaligned words, or for heterogeneous ones
@@ -36,6 +38,9 @@ enum {
     DESCRIPTION_MAX = 16384, /* bytes; longer ones take longer to compare than to fetch */
 };
 
+/* The first number that ompi_osc_cached_type_is_own, and how many there are. */
+#define OWN_NUMBERS (UINT32_C(1) << 31)
+
 typedef struct {
     uint32_t number; /* 0: free */
     ompi_osc_cached_count_t count;
@@ -44,7 +49,7 @@ typedef struct {
 } layout_t;
 
 typedef struct ompi_osc_cached_layouts_t {
-    uint32_t last; /* number given */
+    uint32_t given; /* numbers */
     layout_t layouts[LAYOUTS];
 } layouts_t;
 
@@ -117,10 +122,10 @@ uint32_t ompi_osc_cached_type_layout(ompi_osc_cached_window_t *window, ompi_data
             return layout->number;
         }
     }
-    if (UINT32_MAX == window->layouts->last) {
+    if (OWN_NUMBERS == window->layouts->given) {
         return 0;
     }
-    layout = &window->layouts->layouts[window->layouts->last % LAYOUTS];
+    layout = &window->layouts->layouts[window->layouts->given % LAYOUTS];
     free(layout->description);
     memset(layout, 0, sizeof(*layout));
     layout->description = malloc(length);
@@ -130,7 +135,12 @@ uint32_t ompi_osc_cached_type_layout(ompi_osc_cached_window_t *window, ompi_data
     memcpy(layout->description, description, length);
     layout->length = length;
     layout->count = count;
-    layout->number = ++window->layouts->last;
+    layout->number = OWN_NUMBERS + window->layouts->given++;
+    if (NULL != window->sharing) {
+        uint32_t number = window->node_layout(window, (uint64_t) count, description, length);
+
+        layout->number = (0 < number) ? number : layout->number;
+    }
     return layout->number;
 }
 

@@ -18,6 +18,13 @@ void ompi_osc_cached_type_copy(const osc_cached_buffer_t *buffer, void *bytes, s
 void ompi_osc_cached_type_done(const osc_cached_buffer_t *buffer);
 /** A record will have this buffer: keep its datatypes until it is done. */
 void ompi_osc_cached_type_keep(const osc_cached_buffer_t *buffer);
+/** Whether a number of a layout is one that other processes have for another one. 0 is that of
+ * bytes in one run. */
+static inline bool ompi_osc_cached_type_is_own(uint32_t layout)
+{
+    return 0 != layout >> 31;
+}
+
 /** A number for this layout of the target's memory that no other one has in this window; 0: none.
  */
 uint32_t ompi_osc_cached_type_layout(ompi_osc_cached_window_t *window, ompi_datatype_t *type,

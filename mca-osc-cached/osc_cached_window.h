@@ -194,6 +194,9 @@ typedef struct ompi_osc_cached_window_t {
     /** with it: what was fetched is forgotten by all processes of the node */
     void (*forgets)(struct ompi_osc_cached_window_t *window);
     unsigned long (*node_count)(const struct ompi_osc_cached_window_t *window, int stat);
+    /** the same: a number for a layout that all processes of the node have; 0: none */
+    uint32_t (*node_layout)(struct ompi_osc_cached_window_t *window, uint64_t count,
+                            const void *description, size_t bytes);
     ompi_osc_cached_stores_t stores;           /**< of this process, in a coherent window */
     ompi_osc_cached_cooperate_t cooperate;     /**< the same, of all processes */
     uint32_t coherence_block;                  /**< bytes, or 0 */

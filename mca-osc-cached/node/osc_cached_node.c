@@ -145,7 +145,7 @@ static bool publish(void *context, const osc_cached_entry_t *entry, uint64_t sta
     osc_cached_key_t key = {entry->address, entry->target, entry->layout};
     osc_cached_buffer_t buffer = {.address = bytes};
 
-    return 0 == key.layout && ompi_osc_cached_node_is_used(window)
+    return !ompi_osc_cached_type_is_own(key.layout) && ompi_osc_cached_node_is_used(window)
            && osc_cached_shared_publish(&window->sharing->shared, key, stamp, &buffer, entry->bytes,
                                         NULL);
 }
@@ -163,6 +163,12 @@ static unsigned long count(const ompi_osc_cached_window_t *window, int stat)
     return (OSC_CACHED_STAT_node_bytes == stat)
                ? (unsigned long) osc_cached_shared_memory(shared)
                : (unsigned long) atomic_load_explicit(&shared->recoveries, memory_order_relaxed);
+}
+
+static uint32_t layout(ompi_osc_cached_window_t *window, uint64_t times, const void *description,
+                       size_t bytes)
+{
+    return osc_cached_shared_layout(&window->sharing->shared, times, description, bytes);
 }
 
 /* Own writes (rule A1): the segment counts the processes that write to a target. */
@@ -411,6 +417,7 @@ void ompi_osc_cached_node_begin(ompi_osc_cached_window_t *window,
     window->cache.filled_context = window;
     window->forgets = forget;
     window->node_count = count;
+    window->node_layout = layout;
 }
 
 void ompi_osc_cached_node_detach(ompi_osc_cached_sharing_t *sharing)

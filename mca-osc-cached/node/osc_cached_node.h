@@ -30,6 +30,7 @@
 #include "ompi/communicator/communicator.h"
 
 #include "core/osc_cached_shared.h"
+#include "osc_cached_type.h"
 #include "osc_cached_window.h"
 
 BEGIN_C_DECLS
@@ -88,7 +89,7 @@ static inline bool ompi_osc_cached_node_get(ompi_osc_cached_window_t *window, os
                                             uint32_t skip, const osc_cached_buffer_t *buffer,
                                             size_t bytes)
 {
-    return 0 == key.layout
+    return !ompi_osc_cached_type_is_own(key.layout)
            && osc_cached_shared_hit(&window->sharing->shared, key, skip, buffer->address, bytes,
                                     NULL == buffer->type ? NULL : buffer, window->cache.config.copy,
                                     window->sharing->shared.more);

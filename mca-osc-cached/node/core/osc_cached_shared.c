@@ -30,7 +30,7 @@ typedef osc_cached_shared_header_t header_t;
 
 /* Where the parts begin, and the end. */
 typedef struct {
-    uint64_t targets, extra, owners, tags, lines, arena, end;
+    uint64_t targets, extra, layouts, owners, tags, lines, arena, end;
 } parts_t;
 
 static uint64_t in_pages(uint64_t bytes)
@@ -46,7 +46,8 @@ static parts_t parts_of(const osc_cached_shared_config_t *config)
     parts.targets = (sizeof(header_t) + 63) / 64 * 64;
     parts.extra = parts.targets + config->targets * sizeof(osc_cached_shared_target_t);
     parts.extra = (parts.extra + 63) / 64 * 64;
-    parts.owners = in_pages(parts.extra + config->extra);
+    parts.layouts = (parts.extra + config->extra + 63) / 64 * 64;
+    parts.owners = in_pages(parts.layouts + sizeof(osc_cached_shared_layouts_t));
     parts.tags = in_pages(parts.owners + units * sizeof(uint32_t));
     parts.lines = in_pages(parts.tags + slots * sizeof(uint32_t));
     parts.arena = in_pages(parts.lines + slots * sizeof(line_t));
@@ -85,6 +86,7 @@ static void place_parts(osc_cached_shared_t *shared, void *memory,
         .header = memory,
         .targets = (osc_cached_shared_target_t *) (void *) (base + parts.targets),
         .extra = base + parts.extra,
+        .layouts = (osc_cached_shared_layouts_t *) (void *) (base + parts.layouts),
         .owners = (_Atomic uint32_t *) (void *) (base + parts.owners),
         .tags = (_Atomic uint32_t *) (void *) (base + parts.tags),
         .lines = (line_t *) (void *) (base + parts.lines),
@@ -696,6 +698,27 @@ bool osc_cached_shared_publish(osc_cached_shared_t *shared, osc_cached_key_t key
     return kept;
 }
 
+uint32_t osc_cached_shared_layout(osc_cached_shared_t *shared, uint64_t count,
+                                  const void *description, size_t bytes)
+{
+    osc_cached_shared_layouts_t *layouts = shared->layouts;
+    uint32_t number = 0;
+    bool good = osc_cached_shared_is_good(shared)
+                && osc_cached_shared_layouts_find(layouts, count, description, bytes, &number);
+
+    if (good && 0 == number && take_lock(shared)) { /* others may have added it meanwhile */
+        good = osc_cached_shared_layouts_find(layouts, count, description, bytes, &number);
+        if (good && 0 == number) {
+            number = osc_cached_shared_layouts_add(layouts, count, description, bytes);
+        }
+        release_lock(shared);
+    }
+    if (!good) {
+        osc_cached_shared_condemn(shared);
+    }
+    return good ? number : 0;
+}
+
 uint64_t osc_cached_shared_memory(const osc_cached_shared_t *shared)
 {
     return osc_cached_shared_first(&shared->config)
@@ -748,7 +771,12 @@ static int find_broken(osc_cached_shared_t *shared)
     if (owned != units) {
         return 3;
     }
-    return (occupied != shared->header->occupied) ? 4 : is_hand_right(shared) ? 0 : 5;
+    if (occupied != shared->header->occupied) {
+        return 4;
+    }
+    return !is_hand_right(shared)                                 ? 5
+           : osc_cached_shared_layouts_are_right(shared->layouts) ? 0
+                                                                  : 6;
 }
 
 int osc_cached_shared_verify(osc_cached_shared_t *shared)

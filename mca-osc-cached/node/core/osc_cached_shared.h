@@ -8,8 +8,8 @@
  * The cache that the processes of a node share: one segment of memory that each of them has mapped,
  * wherever it likes. Only numbers are in it, no pointers.
  *
- *     | header | targets | extra | owners | tags | lines | arena |     fixed places; all but the
- *                                                          first three have memory up to a limit
+ *     | header | targets | extra | layouts | owners | tags | lines | arena |     fixed places; all
+ *                                                 but the first four have memory up to a limit
  *     target: generation, writes on their way
  *     hash -> bucket of 8 tags -> line: key, stamp, first unit and bytes, check -> bytes in the
  * arena owner of a unit of the arena: the line that has it
@@ -33,14 +33,17 @@
  * this order, before the write is issued, and takes it off the count when it is complete; who
  * fetches reads the generation first, and keeps nothing of a target that is being written to.
  *
+ * Layouts. A get of bytes that do not lie in one run has a layout in its key: a number that all
+ * processes have for the same one (osc_cached_shared_layouts.h).
+ *
  * Room. Units of the arena are given out in a circle. A line that was hit stays as often as that,
  * at most USES times, and at most PATIENCE of them per insertion; the others leave. Before
  * something leaves that could be served, the arena is doubled, and so are the lines when 5/8 of
  * them are in use: what is there stays where it is. Lines are split by one more bit of the hash.
  * grow() gets memory for a part of the segment, before anybody touches it.
  *
- * Damage. Each line has a check of its content. When a line that did not change fails it, or the
- * header does not look as it should, the segment is marked, and nobody uses it any more.
+ * Damage. Each line and each layout has a check of its content. When one that did not change fails
+ * it, or the header does not look as it should, the segment is marked, and nobody uses it any more.
  *
  * Invariants (osc_cached_shared_verify returns the number of the first broken one; under the lock):
  *  I1 the numbers of the header are those that this process knows, or in their limits.
@@ -48,6 +51,7 @@
  *  I3 units of lines are below the limit and belong to one line each, as their owners say.
  *  I4 as many lines are in use as the header says; no key twice.
  *  I5 the hand is at a free unit, at the first one of a line, or at the limit.
+ *  I6 the layouts are right.
  */
 #ifndef OSC_CACHED_SHARED_H
 #define OSC_CACHED_SHARED_H
@@ -55,6 +59,7 @@
 #include "osc_cached_alloc.h"
 #include "osc_cached_cache.h"
 #include "osc_cached_key.h"
+#include "osc_cached_shared_layouts.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -128,6 +133,7 @@ typedef struct {
     osc_cached_shared_header_t *header;
     osc_cached_shared_target_t *targets;
     void *extra;
+    osc_cached_shared_layouts_t *layouts;
     _Atomic uint32_t *owners; /**< by unit: line plus 1; 0: free */
     _Atomic uint32_t *tags;
     osc_cached_shared_line_t *lines;
@@ -164,6 +170,16 @@ int osc_cached_shared_create(osc_cached_shared_t *shared, void *memory,
 int osc_cached_shared_attach(osc_cached_shared_t *shared, void *memory,
                              const osc_cached_shared_config_t *config,
                              osc_cached_shared_grow_fn_t grow, void *context);
+
+/**
+ * The number of a layout: the same for equal ones, in all processes.
+ *
+ * @param count        of what is described
+ * @param description  so many bytes
+ * @return 0: there is no room for it
+ */
+uint32_t osc_cached_shared_layout(osc_cached_shared_t *shared, uint64_t count,
+                                  const void *description, size_t bytes);
 
 /** Nobody shall use the segment any more. */
 void osc_cached_shared_condemn(osc_cached_shared_t *shared);
