@@ -106,23 +106,24 @@ bool llamatch_lists_measure(llamatch_lists_t *lists, llamatch_clock_fn_t clock)
     return true;
 }
 
-double llamatch_lists_ns(const llamatch_lists_t *lists, bool messages, uint64_t elements)
+double llamatch_lists_ns(const llamatch_lists_t *lists, bool messages, uint64_t elements,
+                         uint64_t among)
 {
     const double *ns = lists->ns[messages];
-    double length = (double) elements;
+    double each;
     int i = 1;
 
-    while (i + 1 < LLAMATCH_LIST_SIZES && list_size(i) < elements) {
+    while (i + 1 < LLAMATCH_LIST_SIZES && list_size(i) < among) {
         ++i;
     }
-    if (elements <= list_size(0) || list_size(i) <= elements) {
-        return length * ns[(elements <= list_size(0)) ? 0 : i];
+    if (among <= list_size(0) || list_size(i) <= among) {
+        each = ns[(among <= list_size(0)) ? 0 : i];
+    } else { /* on the line between the two lengths that were measured */
+        each = ns[i - 1]
+               + (ns[i] - ns[i - 1]) * ((double) among - (double) list_size(i - 1))
+                     / (double) (list_size(i) - list_size(i - 1));
     }
-    /* on the line between the two lengths that were measured */
-    return length
-           * (ns[i - 1]
-              + (ns[i] - ns[i - 1]) * (length - (double) list_size(i - 1))
-                    / (double) (list_size(i) - list_size(i - 1)));
+    return (double) elements * each;
 }
 
 /* --- samples -------------------------------------------------------------------------------- */
@@ -182,6 +183,11 @@ static uint64_t first_match(const llamatch_engine_t *engine, llamatch_lane_t *la
     return number;
 }
 
+static uint64_t count_of(const llamatch_lane_t *lane)
+{
+    return (0 == lane->live) ? 0 : llamatch_lane_count(lane);
+}
+
 /* Entries of a lane up to a number. */
 static uint64_t entries_until(const llamatch_lane_t *lane, const llamatch_shape_t *shape,
                               uint64_t number)
@@ -189,7 +195,7 @@ static uint64_t entries_until(const llamatch_lane_t *lane, const llamatch_shape_
     uint64_t count = 0;
 
     if (0 == lane->live || UINT64_MAX == number) {
-        return (0 == lane->live) ? 0 : llamatch_lane_count(lane);
+        return count_of(lane);
     }
     if (llamatch_lane_has_front(lane)) {
         for (uint64_t live = lane->live;
@@ -236,9 +242,10 @@ static uint64_t begin_sample(llamatch_watch_t *watch, const llamatch_engine_t *e
     return stands_for;
 }
 
-/* A search, of messages or of receives, that lists have something to pass for. */
+/* A search, of messages or of receives, that lists have something to pass for: of a part of all
+ * entries that wait, the others of which are searched in the same way. */
 static void end_sample(llamatch_watch_t *watch, uint64_t stands_for, bool messages, bool is_wild,
-                       uint64_t passed, uint64_t examined, const uint64_t times[3])
+                       uint64_t passed, double part, uint64_t examined, const uint64_t times[3])
 {
     llamatch_seen_t *seen = &watch->seen;
     double warm_ns = (double) (times[2] - times[1]);
@@ -257,9 +264,16 @@ static void end_sample(llamatch_watch_t *watch, uint64_t stands_for, bool messag
     if (1 < passed) {
         double search_ns = warm_ns - watch->lists->clock_ns;
 
-        seen->list_ns += weight * llamatch_lists_ns(watch->lists, messages, passed - 1);
+        seen->list_ns += weight
+                         * llamatch_lists_ns(watch->lists, messages, passed - 1,
+                                             (uint64_t) ((double) (passed - 1) / part));
         seen->search_ns += weight * ((search_ns < cold_most) ? search_ns : cold_most);
     }
+}
+
+static double part_of(uint64_t entries, uint64_t all)
+{
+    return (0 < entries && entries < all) ? (double) entries / (double) all : 1;
 }
 
 void llamatch_watch_message(llamatch_watch_t *watch, llamatch_engine_t *engine,
@@ -284,7 +298,9 @@ void llamatch_watch_message(llamatch_watch_t *watch, llamatch_engine_t *engine,
     }
     passed =
         entries_until(&peer->posted, shape, number) + entries_until(&engine->wild, shape, number);
-    end_sample(watch, stands_for, false, 0 != engine->wild.live, passed, examined, times);
+    end_sample(watch, stands_for, false, 0 != engine->wild.live, passed,
+               part_of(count_of(&peer->posted) + count_of(&engine->wild), engine->num_posted),
+               examined, times);
 }
 
 /* Search the messages of a peer; *passed, unless NULL, gets what a list would be passed of.
@@ -346,7 +362,10 @@ void llamatch_watch_receive(llamatch_watch_t *watch, llamatch_engine_t *engine,
         times[i] = watch->lists->clock();
     }
     if (0 < passed) {
-        end_sample(watch, stands_for, true, NULL == peer, passed, examined, times);
+        end_sample(watch, stands_for, true, NULL == peer, passed,
+                   (NULL == peer) ? 1
+                                  : part_of(count_of(&peer->unexpected), engine->num_unexpected),
+                   examined, times);
     }
 }
 

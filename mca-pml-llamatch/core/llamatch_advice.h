@@ -12,8 +12,9 @@
  * receives for any source. A message passes all older receives of both lists; a receive passes all
  * older messages of its source; a receive for any source asks one peer after the other. How many
  * elements that are is counted here from the engine's arrays (seq, live bits), for a sample of the
- * searches. What an element costs is measured once, with a list of requests as far apart as ob1's
- * (llamatch_lists_measure).
+ * searches. What an element costs is measured once, with lists of requests as far apart as ob1's
+ * (llamatch_lists_measure): the longer a list, the less of it is in the caches. Where several peers
+ * have entries, their lists push each other out, as if all were one list.
  *
  * Each search of the sample is made twice before it is really made. The second time everything is
  * in the caches, so the difference is what it costs that it was not: what a heater could save at
@@ -40,8 +41,10 @@ typedef struct llamatch_lists {
 /** Measure it; takes some milliseconds. @return false when there is no memory */
 bool llamatch_lists_measure(llamatch_lists_t *lists, llamatch_clock_fn_t clock);
 
-/** ns to pass this many receives, or messages, of a list. */
-double llamatch_lists_ns(const llamatch_lists_t *lists, bool messages, uint64_t elements);
+/** ns to pass this many receives, or messages, of a list. @param among  so many elements that are
+ * passed in turns, with those of other lists */
+double llamatch_lists_ns(const llamatch_lists_t *lists, bool messages, uint64_t elements,
+                         uint64_t among);
 
 /** Searches that are all sampled at first, so that little is known of short programs, too; then one
  * of 128 to 383 at random, 255.5 on average. */

@@ -222,6 +222,33 @@ static void test_times(void **state)
     end(&f);
 }
 
+/* Lists of several peers cost what one list of all their entries would. */
+static void test_several_lists(void **state)
+{
+    static const llamatch_lists_t growing = {
+        test_clock, 0, {{1, 2, 3, 4, 5, 6}, {2, 3, 4, 5, 6, 7}}};
+
+    (void) state;
+    start(LLAMATCH_AUTO);
+    watch.lists = &growing;
+    for (int i = 0; i < 17; ++i) {
+        post(&f, 0, i, i);
+    }
+    (void) watch_message(0, 16);
+    assert_true(16 == watch.seen.list_ns);
+    for (int i = 0; i < 51; ++i) {
+        post(&f, 1 + i % 3, i, 100 + i);
+    }
+    (void) watch_message(0, 16);
+    assert_true(16 + 16 * 2 == watch.seen.list_ns);
+    for (int i = 0; i < 68; ++i) {
+        arrive(&f, 4 + i / 17, i % 17, i);
+    }
+    (void) watch_receive(4, 16, 0);
+    assert_true(16 + 16 * 2 + 16 * 3 == watch.seen.list_ns);
+    end(&f);
+}
+
 /* --- lists ---------------------------------------------------------------------------------- */
 
 static void test_lists(void **state)
@@ -237,14 +264,16 @@ static void test_lists(void **state)
         assert_true(measured.ns[false][i] == 7.0 / (1024 + (16 << 2 * i)));
         assert_true(measured.ns[true][i] == 7.0 / (1024 + (16 << 2 * i)));
     }
-    assert_true(0 == llamatch_lists_ns(&growing, false, 0));
-    assert_true(16 == llamatch_lists_ns(&growing, false, 16));
-    assert_true(32 == llamatch_lists_ns(&growing, true, 16));
-    assert_true(40 * 1.5 == llamatch_lists_ns(&growing, false, 40)); /* half way from 16 to 64 */
-    assert_true(128 == llamatch_lists_ns(&growing, false, 64));
-    assert_true(160 * 2.5 == llamatch_lists_ns(&growing, false, 160));
-    assert_true(16384 * 6.0 == llamatch_lists_ns(&growing, false, 16384));
-    assert_true(100000 * 6.0 == llamatch_lists_ns(&growing, false, 100000));
+    assert_true(0 == llamatch_lists_ns(&growing, false, 0, 0));
+    assert_true(16 == llamatch_lists_ns(&growing, false, 16, 16));
+    assert_true(32 == llamatch_lists_ns(&growing, true, 16, 16));
+    assert_true(40 * 1.5
+                == llamatch_lists_ns(&growing, false, 40, 40)); /* half way from 16 to 64 */
+    assert_true(128 == llamatch_lists_ns(&growing, false, 64, 64));
+    assert_true(160 * 2.5 == llamatch_lists_ns(&growing, false, 160, 160));
+    assert_true(16384 * 6.0 == llamatch_lists_ns(&growing, false, 16384, 16384));
+    assert_true(100000 * 6.0 == llamatch_lists_ns(&growing, false, 100000, 100000));
+    assert_true(10 * 2.5 == llamatch_lists_ns(&growing, false, 10, 160)); /* of several lists */
 }
 
 /* --- advice --------------------------------------------------------------------------------- */
@@ -402,9 +431,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_passed),    cmocka_unit_test(test_form),
         cmocka_unit_test(test_intervals), cmocka_unit_test(test_any_source),
-        cmocka_unit_test(test_times),     cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_deep),      cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_cold),      cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_times),     cmocka_unit_test(test_several_lists),
+        cmocka_unit_test(test_lists),     cmocka_unit_test(test_deep),
+        cmocka_unit_test(test_nothing),   cmocka_unit_test(test_cold),
+        cmocka_unit_test(test_rows),
     };
 
     return cmocka_run_group_tests_name("llamatch_advice", tests, NULL, NULL);
