@@ -14,6 +14,7 @@
 #include "ompi/communicator/communicator.h"
 #include "ompi/constants.h"
 
+#include "osc_cached_compat.h"
 #include "osc_cached_helper_epoch.h"
 #include "osc_cached_helper_target.h"
 #include "storage/osc_cached_storage.h"
@@ -122,10 +123,50 @@ static int helper_lock(int type, int rank, int mpi_assert, ompi_win_t *win)
     return ret;
 }
 
-/* Did a flush find that a process has gone?  The inner component would wait for it. */
-static bool is_lost(int flushed)
+/* The inner component's operations at each process that lives; the epoch that has them goes on. */
+static int flush_living(ompi_osc_cached_helper_t *helper,
+                        ompi_osc_base_module_flush_fn_t inner_flush)
 {
-    return ompi_osc_cached_helper_error(OSC_CACHED_REFUSED_LOST) == flushed;
+    ompi_osc_cached_helper_target_t *target;
+    int ret = OMPI_SUCCESS;
+
+    for (target = ompi_osc_cached_targets_first(helper); NULL != target; target = target->next) {
+        uint64_t issued;
+        bool pending;
+        int one = OSC_CACHED_ERR_DEAD;
+
+        ompi_osc_cached_targets_lock(helper);
+        pending = ompi_osc_cached_target_is_pending(helper, target);
+        issued = target->issued;
+        ompi_osc_cached_targets_unlock(helper);
+        if (!pending) {
+            continue;
+        }
+        if (!ompi_osc_cached_helper_has_lost(helper, target->rank)) {
+            one = inner_flush(target->rank, helper->win);
+        }
+        if (OMPI_SUCCESS == one) {
+            ompi_osc_cached_targets_lock(helper);
+            target->flushed = (target->flushed < issued) ? issued : target->flushed;
+            ompi_osc_cached_targets_unlock(helper);
+        }
+        ret = ompi_osc_cached_helper_first_error(ret, one);
+    }
+    return ret;
+}
+
+/* Has any process died that has had operations? */
+static bool has_lost_any(ompi_osc_cached_helper_t *helper)
+{
+    const ompi_osc_cached_helper_target_t *target = NULL;
+
+    if (ompi_osc_cached_survives_deaths()) {
+        target = ompi_osc_cached_targets_first(helper);
+    }
+    while (NULL != target && !ompi_osc_cached_helper_has_lost(helper, target->rank)) {
+        target = target->next;
+    }
+    return NULL != target;
 }
 
 static int helper_unlock(int rank, ompi_win_t *win)
@@ -141,15 +182,18 @@ static int helper_unlock(int rank, ompi_win_t *win)
     if (!target->locked) {
         return OMPI_ERR_RMA_SYNC;
     }
-    if (!target->inner) { /* the helper's operations are done before it: all ends together */
+    if (!target->inner && !helper->inner_all) {
+        /* the helper's operations are done before it: all ends together */
         ret = ompi_osc_cached_target_let_go(helper, target);
     }
     flushed = ompi_osc_cached_target_flush(helper, target, false);
     ompi_osc_cached_targets_lock(helper);
     begin = ompi_osc_cached_target_is_watched(target) ? ompi_osc_cached_now() : 0;
     ompi_osc_cached_targets_unlock(helper);
-    if (target->inner && !is_lost(flushed)) {
-        ret = helper->inner.osc_unlock(rank, win);
+    if (target->inner || helper->inner_all) {
+        ret = ompi_osc_cached_helper_has_lost(helper, rank) ? OSC_CACHED_ERR_DEAD
+              : target->inner                               ? helper->inner.osc_unlock(rank, win)
+                                                            : helper->inner.osc_flush(rank, win);
     }
     ompi_osc_cached_targets_lock(helper);
     if (ompi_osc_cached_target_is_pending(helper, target)) {
@@ -189,7 +233,9 @@ static int helper_unlock_all(ompi_win_t *win)
         return OMPI_ERR_RMA_SYNC;
     }
     flushed = ompi_osc_cached_targets_flush(helper);
-    if (helper->inner_all && !is_lost(flushed)) {
+    if (helper->inner_all && has_lost_any(helper)) {
+        ret = flush_living(helper, helper->inner.osc_flush);
+    } else if (helper->inner_all) {
         uint64_t begin = ompi_osc_cached_now();
 
         ret = helper->inner.osc_unlock_all(win);
@@ -235,7 +281,9 @@ static int flush(ompi_osc_cached_helper_t *helper, int rank, bool local,
     if (ompi_osc_cached_target_asked(target)) {
         flushed = ompi_osc_cached_target_flush(helper, target, local);
     }
-    if (pending && !is_lost(flushed)) {
+    if (pending && ompi_osc_cached_helper_has_lost(helper, rank)) {
+        ret = OSC_CACHED_ERR_DEAD;
+    } else if (pending) {
         begin = watched ? ompi_osc_cached_now() : 0;
         ret = inner_flush(rank, helper->win);
     }
@@ -272,13 +320,17 @@ static int flush_all(ompi_osc_cached_helper_t *helper, bool local,
     }
     ompi_osc_cached_targets_unlock(helper);
     if (local) {
-        ompi_osc_cached_targets_flush_local(helper);
+        flushed = ompi_osc_cached_targets_flush_local(helper);
     } else {
         flushed = ompi_osc_cached_targets_flush(helper);
     }
     ompi_osc_cached_targets_forget(helper);
-    if (!pending || is_lost(flushed)) {
+    if (!pending) {
         return flushed;
+    }
+    if (has_lost_any(helper)) {
+        ret = flush_living(helper, local ? helper->inner.osc_flush_local : helper->inner.osc_flush);
+        return ompi_osc_cached_helper_first_error(ret, flushed);
     }
     begin = ompi_osc_cached_now();
     ret = inner_flush(helper->win);

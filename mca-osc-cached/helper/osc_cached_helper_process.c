@@ -176,60 +176,48 @@ static bool send_request(void *context, osc_cached_remote_t *remote, void *messa
     return osc_cached_ucx_send(helper.ucx, remote->context, message, data_bytes, remote);
 }
 
-/* A process has died: it answers no more and takes no answers; the lock is held. */
+static bool is_dead(void *context, uint64_t name)
+{
+    (void) context;
+    return ompi_osc_cached_is_dead(process_name(name));
+}
+
+/* A process has died, and answers no more; the lock is held. */
 static void bury(uint64_t name)
 {
     osc_cached_remote_t *remote = osc_cached_map_get(&helper.client.remotes, name, 0);
 
     osc_cached_ucx_lock(helper.ucx);
     free(osc_cached_map_remove(&helper.addresses, name, 0));
-    if (NULL != helper.server) {
-        osc_cached_server_forget(helper.server, name);
-    }
-    osc_cached_ucx_unlock(helper.ucx, true);
+    osc_cached_ucx_unlock(helper.ucx, false);
     if (NULL != remote) {
         osc_cached_client_lost(&helper.client, remote);
     }
 }
 
-/* Has some time passed since the last look for dead processes? */
-static bool is_time_to_look(uint64_t *looked)
+/* Somebody waits: has Open MPI heard of somebody else who has died? Looks now and then, in jobs
+ * that go on then; the lock is held. */
+static void look_for_dead(void)
 {
     uint64_t now = ompi_osc_cached_survives_deaths() ? ompi_osc_cached_now() : 0;
 
-    if (now < *looked + DEATHS * UINT64_C(1000000)) {
-        return false;
-    }
-    *looked = now;
-    return true;
-}
-
-/* Somebody waits: do we know of somebody else who has died? The lock is held. */
-static void look_for_dead(void)
-{
-    if (!is_time_to_look(&helper.looked)) {
+    if (now < helper.looked + DEATHS * UINT64_C(1000000)) {
         return;
     }
-    for (uint32_t i = 0; i < helper.addresses.cells;) {
+    helper.looked = now;
+    for (uint32_t i = 0; i < helper.addresses.cells; ++i) {
         uint64_t name = helper.addresses.cell[i].first;
 
-        if (NULL != helper.addresses.cell[i].value && ompi_osc_cached_is_dead(process_name(name))) {
+        if (NULL != helper.addresses.cell[i].value && is_dead(NULL, name)) {
             bury(name);
-            i = 0; /* others have moved up */
-        } else {
-            ++i;
+            i = UINT32_MAX; /* others have moved up: from the beginning */
         }
     }
-}
-
-static bool has_dead(ompi_group_t *group)
-{
-    bool found = false;
-
-    for (int i = 0; i < ompi_group_size(group) && !found; ++i) {
-        found = ompi_osc_cached_is_dead(ompi_group_get_proc_name(group, i));
+    if (NULL != helper.server) {
+        osc_cached_ucx_lock(helper.ucx);
+        osc_cached_server_forget(helper.server, is_dead, NULL);
+        osc_cached_ucx_unlock(helper.ucx, true);
     }
-    return found;
 }
 
 /* Let something happen; the lock is held.  What we wait for may need Open MPI's own progress: of
@@ -301,6 +289,7 @@ static int make_server(void)
         .room = LAYOUT_ROOM,
         .spares = (uint32_t) numbers->helper_spares,
         .spare_bytes = (uint32_t) numbers->helper_spare_bytes / 16 * 16,
+        .survives = ompi_osc_cached_survives_deaths(),
         .send = send_reply,
         .stray = on_stray,
     };
@@ -614,11 +603,13 @@ osc_cached_remote_t *ompi_osc_cached_helper_reach(uint64_t name)
     remote = osc_cached_client_remote(&helper.client, name);
     if (NULL != remote && NULL == remote->context) {
         address = osc_cached_map_get(&helper.addresses, name, 0);
-        if (NULL == address) { /* it has died */
-            osc_cached_client_lost(&helper.client, remote);
-        } else {
+        if (NULL != address) {
             remote->context = osc_cached_ucx_connect(helper.ucx, address);
-            remote = (NULL == remote->context) ? NULL : remote;
+        } else if (ompi_osc_cached_survives_deaths()) { /* it has died */
+            osc_cached_client_lost(&helper.client, remote);
+        }
+        if (NULL == remote->context && !remote->lost) {
+            remote = NULL;
         }
     }
     unlock();
@@ -679,14 +670,13 @@ static void locked(osc_cached_call_t *call, osc_cached_refused_t why)
 }
 
 int ompi_osc_cached_helper_lock(osc_cached_remote_t *remote, osc_cached_window_id_t id,
-                                bool exclusive, ompi_group_t *group)
+                                bool exclusive)
 {
     locking_t locking = {.over = false};
     osc_cached_call_t call = {
         .request = {.kind = OSC_CACHED_WIRE_LOCK, .window = id, .count = exclusive},
         .end = locked,
         .context = &locking};
-    uint64_t looked = ompi_osc_cached_now();
     unsigned spins = 0;
     int ret;
 
@@ -694,10 +684,7 @@ int ompi_osc_cached_helper_lock(osc_cached_remote_t *remote, osc_cached_window_i
     ret = submit(remote, &call);
     while (OMPI_SUCCESS == ret && !locking.over) {
         let_progress(&spins);
-        if (!locking.over && is_time_to_look(&looked) && has_dead(group)) {
-            osc_cached_client_give_up(&helper.client, &call);
-            ret = OSC_CACHED_ERR_DEAD;
-        } else if (!locking.over) { /* the target may have forgotten us: then it is asked again */
+        if (!locking.over) { /* the target may have forgotten us: then it is asked again */
             ret = submit(remote, &call);
         }
     }
@@ -730,17 +717,20 @@ int ompi_osc_cached_helper_flush(osc_cached_remote_t *remote, osc_cached_refusal
     return ompi_osc_cached_helper_error(lost ? OSC_CACHED_REFUSED_LOST : why);
 }
 
-void ompi_osc_cached_helper_flush_local(osc_cached_remote_t *remote)
+int ompi_osc_cached_helper_flush_local(osc_cached_remote_t *remote)
 {
     osc_cached_mark_t mark;
     unsigned spins = 0;
+    bool lost;
 
     lock();
     mark = osc_cached_client_mark(&helper.client, remote);
     while (!osc_cached_client_is_answered(remote, mark)) {
         let_progress(&spins);
     }
+    lost = remote->lost;
     unlock();
+    return ompi_osc_cached_helper_error(lost ? OSC_CACHED_REFUSED_LOST : OSC_CACHED_REFUSED_NOT);
 }
 
 void ompi_osc_cached_helper_request_begun(void)

@@ -6,7 +6,8 @@
  *
  * Locks.  The server and the thread's worker have one, which is never held while anybody waits.
  * The client and the origin's worker have another one, taken only where several threads call MPI;
- * it is given back while a call waits.  Who takes both, to learn or forget addresses, takes that one first.
+ * it is given back while a call waits.  Who takes both, to learn or forget addresses, takes that
+ * one first.
  */
 
 #ifndef OSC_CACHED_HELPER_PROCESS_H
@@ -83,17 +84,16 @@ void ompi_osc_cached_helper_watch(osc_cached_remote_t *remote, osc_cached_window
 void ompi_osc_cached_helper_unwatch(osc_cached_refusals_t *refusals);
 /** Send all of an operation.  @return an Open MPI error code */
 int ompi_osc_cached_helper_submit(osc_cached_remote_t *remote, osc_cached_call_t *call);
-/** Take the lock of a window.  In a job that goes on when a process dies, nobody waits for ever for
- * one of the group of the window that had it. */
+/** Take the lock of a window. */
 int ompi_osc_cached_helper_lock(osc_cached_remote_t *remote, osc_cached_window_id_t id,
-                                bool exclusive, ompi_group_t *group);
+                                bool exclusive);
 /** Give it back; all operations under it must be complete. */
 int ompi_osc_cached_helper_unlock(osc_cached_remote_t *remote, osc_cached_window_id_t id);
 /** Wait until a process has done all that we have sent so far.
  * @return why an operation on the window was refused since the last time */
 int ompi_osc_cached_helper_flush(osc_cached_remote_t *remote, osc_cached_refusals_t *refusals);
-/** Wait until all answers to that are there. */
-void ompi_osc_cached_helper_flush_local(osc_cached_remote_t *remote);
+/** Wait until all answers to that are there, or there will be none. */
+int ompi_osc_cached_helper_flush_local(osc_cached_remote_t *remote);
 /** The request of an R-form begins, and completes: while there is one, all of Open MPI's progress
  * is also ours. */
 void ompi_osc_cached_helper_request_begun(void);

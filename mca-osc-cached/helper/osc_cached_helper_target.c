@@ -14,6 +14,7 @@
 #include "opal/runtime/opal_progress.h"
 #include "ompi/constants.h"
 
+#include "osc_cached_compat.h"
 #include "osc_cached_params.h"
 #include "osc_cached_helper_target.h"
 
@@ -68,9 +69,8 @@ int ompi_osc_cached_target_hold(ompi_osc_cached_helper_t *helper,
                                 ompi_osc_cached_helper_target_t *target, bool exclusive)
 {
     uint64_t begin = ompi_osc_cached_now(), took;
-    int ret =
-        ompi_osc_cached_helper_lock(target->remote, ompi_osc_cached_helper_id(helper, target->rank),
-                                    exclusive, helper->win->w_group);
+    int ret = ompi_osc_cached_helper_lock(
+        target->remote, ompi_osc_cached_helper_id(helper, target->rank), exclusive);
 
     if (OMPI_SUCCESS == ret) {
         took = ompi_osc_cached_now() - begin;
@@ -150,6 +150,9 @@ int ompi_osc_cached_helper_inner_begin(ompi_osc_cached_helper_t *helper, int ran
     if (helper->fence) {
         return OMPI_SUCCESS;
     }
+    if (ompi_osc_cached_helper_has_lost(helper, rank)) {
+        return OSC_CACHED_ERR_DEAD;
+    }
     target = ompi_osc_cached_helper_target(helper, rank);
     if (NULL == target) {
         return OMPI_ERR_OUT_OF_RESOURCE;
@@ -163,7 +166,7 @@ int ompi_osc_cached_helper_inner_begin(ompi_osc_cached_helper_t *helper, int ran
         }
         *result = target;
     } else if (target->locked) {
-        if (!target->inner) {
+        if (!target->inner && !helper->inner_all) {
             ret = helper->inner.osc_lock(target->type, rank, MPI_MODE_NOCHECK, helper->win);
             target->inner = OMPI_SUCCESS == ret;
         }
@@ -240,8 +243,7 @@ int ompi_osc_cached_target_flush(ompi_osc_cached_helper_t *helper,
     int ret;
 
     if (local) {
-        ompi_osc_cached_helper_flush_local(target->remote);
-        return OMPI_SUCCESS;
+        return ompi_osc_cached_helper_flush_local(target->remote);
     }
     ret = ompi_osc_cached_helper_flush(target->remote, &target->refusals);
     if (0 < begin) {
@@ -271,12 +273,22 @@ int ompi_osc_cached_targets_flush(ompi_osc_cached_helper_t *helper)
     return ret;
 }
 
-void ompi_osc_cached_targets_flush_local(ompi_osc_cached_helper_t *helper)
+int ompi_osc_cached_targets_flush_local(ompi_osc_cached_helper_t *helper)
 {
+    int ret = OMPI_SUCCESS;
+
     for (ompi_osc_cached_helper_target_t *target = ompi_osc_cached_targets_first(helper);
          NULL != target; target = target->next) {
-        ompi_osc_cached_helper_flush_local(target->remote);
+        ret = ompi_osc_cached_helper_first_error(
+            ret, ompi_osc_cached_helper_flush_local(target->remote));
     }
+    return ret;
+}
+
+bool ompi_osc_cached_helper_has_lost(const ompi_osc_cached_helper_t *helper, int rank)
+{
+    return ompi_osc_cached_survives_deaths()
+           && ompi_osc_cached_is_dead(ompi_group_get_proc_name(helper->win->w_group, rank));
 }
 
 void ompi_osc_cached_target_judge(ompi_osc_cached_helper_t *helper,

@@ -69,6 +69,8 @@ ompi_osc_cached_helper_target(ompi_osc_cached_helper_t *helper, int rank)
  */
 int ompi_osc_cached_helper_access(ompi_osc_cached_helper_t *helper, int rank,
                                   ompi_osc_cached_helper_target_t **target);
+/** Has this rank died, in a job that goes on then?  The inner component would wait for it. */
+bool ompi_osc_cached_helper_has_lost(const ompi_osc_cached_helper_t *helper, int rank);
 /** The epoch of the inner component, which may have to begin. */
 int ompi_osc_cached_helper_inner_begin(ompi_osc_cached_helper_t *helper, int rank,
                                        ompi_osc_cached_helper_target_t **target);
@@ -134,7 +136,7 @@ int ompi_osc_cached_target_flush(ompi_osc_cached_helper_t *helper,
 
 /** The same of all targets, whose time is nobody's own. */
 int ompi_osc_cached_targets_flush(ompi_osc_cached_helper_t *helper);
-void ompi_osc_cached_targets_flush_local(ompi_osc_cached_helper_t *helper);
+int ompi_osc_cached_targets_flush_local(ompi_osc_cached_helper_t *helper);
 
 /** An operation was sent to the helper: a flush that began before does not complete it. */
 static inline void ompi_osc_cached_target_sent(ompi_osc_cached_helper_target_t *target)

@@ -95,7 +95,8 @@ typedef struct ompi_osc_cached_helper_t {
     int locks;         /**< targets locked by MPI_Win_lock */
     bool all;          /**< in an epoch of MPI_Win_lock_all */
     bool all_locks;    /**< in which targets are locked when we first use them */
-    bool inner_all;    /**< the inner component is in such an epoch, too */
+    bool inner_all;    /**< the inner component is in such an epoch, too; it stays in it when a
+                          process has died, which it would wait for */
     uint64_t sequence; /**< operations of the inner component in passive epochs */
     uint64_t flushed;  /**< those up to here are complete */
 

@@ -57,9 +57,9 @@ int main(int argc, char **argv)
     MPI_Win win;
 
     test_init(&argc, &argv);
-    CHECK(0 == use(make("off", &base), base), "a helper"); /* connects the inner component */
-    win = make("off", &base);
-    OK(MPI_Win_free(&win));
+    win = make("off", &base); /* connects the inner component */
+    operations = use(win, base);
+    CHECK(0 == operations, "%lu", operations);
     CHECK(0 == getrlimit(RLIMIT_NOFILE, &limit), "no limit");
     none = limit;
     if (1 == test_rank) {

@@ -836,40 +836,6 @@ static void test_lost(void **state)
     }
 }
 
-/* A lock that is waited for no longer comes all the same: nobody hears of it. */
-static void test_give_up(void **state)
-{
-    process_t *process = &world[0], *holder = &world[3];
-    operation_t *lock, *wait, *unlock;
-    bool over = false;
-    (void) state;
-
-    world_create(1, config_default());
-    lock = begin(holder, 1, OSC_CACHED_WIRE_LOCK, 0, 0);
-    lock->call.request.count = 1;
-    lock->over = &over;
-    assert_int_equal(push(holder, lock), OSC_CACHED_PUSH_SENT);
-    while (!over) {
-        deliver();
-    }
-    wait = begin(process, 1, OSC_CACHED_WIRE_LOCK, 0, 0);
-    assert_int_equal(push(process, wait), OSC_CACHED_PUSH_SENT);
-    flush(process, osc_cached_client_remote(&process->client, 2));
-    osc_cached_client_give_up(&process->client, &wait->call);
-    free(wait);
-    process->open = 0;
-    assert_int_equal(osc_cached_client_verify(&process->client), 0);
-    unlock = begin(holder, 1, OSC_CACHED_WIRE_UNLOCK, 0, 0);
-    assert_int_equal(push(holder, unlock), OSC_CACHED_PUSH_SENT);
-    free(unlock);
-    flush(holder, osc_cached_client_remote(&holder->client, 2));
-    while (0 < in_flight) {
-        deliver();
-    }
-    assert_int_equal(osc_cached_client_verify(&process->client), 0);
-    world_destroy();
-}
-
 /* Replies of any bytes change nothing that they may not. */
 static void test_any_bytes(void **state)
 {
@@ -942,7 +908,6 @@ int main(void)
         cmocka_unit_test(test_random_traffic), cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_flush_ends),     cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_lost),           cmocka_unit_test(test_any_bytes),
-        cmocka_unit_test(test_give_up),
     };
     int ret;
 

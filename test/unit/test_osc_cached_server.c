@@ -186,46 +186,130 @@ static void test_parts(void **state)
     assert_int_equal(live_bytes, 0);
 }
 
-/* Who dies with a lock leaves it locked, and what it waits for goes to the next one. */
-static void test_dead(void **state)
+static bool is_it(void *context, uint64_t origin)
 {
-    osc_cached_reply_t last = {.kind = 0};
-    osc_cached_server_config_t config = config_default();
+    return origin == *(const uint64_t *) context;
+}
+
+/* An origin has died. */
+static void forget(osc_cached_server_t *server, uint64_t origin)
+{
+    osc_cached_server_forget(server, is_it, &origin);
+}
+
+enum { SHARED, EXCLUSIVE };
+
+/* Several origins, which ask for a lock one after the other. */
+typedef struct {
     osc_cached_server_t *server;
+    uint64_t memory;
+    uint32_t session[8];
+    osc_cached_reply_t last[8]; /* by origin */
+} lockers_t;
+
+static osc_cached_sending_t hand_out(void *context, uint64_t origin,
+                                     const osc_cached_reply_t *reply, const void *data,
+                                     void *cookie)
+{
+    lockers_t *lockers = context;
+
+    (void) data;
+    (void) cookie;
+    lockers->last[origin] = *reply;
+    return OSC_CACHED_SENT;
+}
+
+static void lockers_open(lockers_t *lockers)
+{
+    osc_cached_server_config_t config = config_default();
+
+    *lockers = (lockers_t){.memory = 0};
+    config.send = hand_out;
+    config.context = lockers;
+    config.survives = true;
+    assert_int_equal(osc_cached_server_create(&config, &lockers->server), OSC_CACHED_OK);
+    assert_int_equal(osc_cached_server_open(lockers->server, window_id, &lockers->memory, 8),
+                     OSC_CACHED_OK);
+}
+
+static void send_plain(lockers_t *lockers, uint64_t origin, osc_cached_wire_kind_t kind,
+                       uint64_t count, uint64_t number)
+{
     unsigned char header[OSC_CACHED_REQUEST_BYTES];
-    uint64_t memory = 0, used;
-    uint32_t session[3];
+    osc_cached_request_t request = {.kind = (uint8_t) kind,
+                                    .origin = origin,
+                                    .session = lockers->session[origin],
+                                    .number = number,
+                                    .window = window_id,
+                                    .count = count};
+
+    osc_cached_request_encode(&request, header);
+    lockers->last[origin].kind = 0;
+    osc_cached_server_receive(lockers->server, header, sizeof(header), NULL, 0);
+    assert_int_equal(osc_cached_server_verify(lockers->server), 0);
+}
+
+/* @return the answer to its first request, or 0 */
+static int ask_for_lock(lockers_t *lockers, uint64_t origin, int exclusive)
+{
+    send_plain(lockers, origin, OSC_CACHED_WIRE_ASK, 0, 0);
+    lockers->session[origin] = lockers->last[origin].session;
+    send_plain(lockers, origin, OSC_CACHED_WIRE_LOCK, (uint64_t) exclusive, 0);
+    return lockers->last[origin].kind;
+}
+
+/* A shared lock of who has died is free, and so is its place in the queue. */
+static void test_dead_shared(void **state)
+{
+    lockers_t l;
+    uint64_t used;
     (void) state;
 
-    config.send = swallow;
-    config.context = &last;
-    assert_int_equal(osc_cached_server_create(&config, &server), OSC_CACHED_OK);
-    assert_int_equal(osc_cached_server_open(server, window_id, &memory, 8), OSC_CACHED_OK);
-    used = osc_cached_server_used(server);
-    for (uint32_t i = 0; i < 3; i++) { /* the first is shared, the second waits, and the third */
-        osc_cached_request_t request = {.kind = OSC_CACHED_WIRE_ASK, .origin = i + 1};
+    lockers_open(&l);
+    used = osc_cached_server_used(l.server);
+    assert_int_equal(ask_for_lock(&l, 1, SHARED), OSC_CACHED_WIRE_LOCKED);
+    assert_int_equal(ask_for_lock(&l, 2, SHARED), OSC_CACHED_WIRE_LOCKED);
+    assert_int_equal(ask_for_lock(&l, 3, EXCLUSIVE), 0);
+    assert_int_equal(ask_for_lock(&l, 4, EXCLUSIVE), 0);
+    forget(l.server, 1);
+    forget(l.server, 1);                 /* again and again */
+    assert_int_equal(l.last[3].kind, 0); /* the other one lives */
+    forget(l.server, 3);
+    assert_int_equal(l.last[4].kind, 0);
+    forget(l.server, 2);
+    assert_int_equal(l.last[4].kind, OSC_CACHED_WIRE_LOCKED);
+    send_plain(&l, 4, OSC_CACHED_WIRE_UNLOCK, 0, 1);
+    assert_int_equal(ask_for_lock(&l, 5, SHARED), OSC_CACHED_WIRE_LOCKED);
+    send_plain(&l, 5, OSC_CACHED_WIRE_UNLOCK, 0, 1);
+    forget(l.server, 4);
+    forget(l.server, 5); /* it had given it back */
+    assert_int_equal(ask_for_lock(&l, 6, EXCLUSIVE), OSC_CACHED_WIRE_LOCKED);
+    forget(l.server, 6);
+    assert_int_equal(osc_cached_server_verify(l.server), 0);
+    assert_int_equal(osc_cached_server_used(l.server), used);
+    osc_cached_server_destroy(l.server);
+    assert_int_equal(live_bytes, 0);
+}
 
-        osc_cached_request_encode(&request, header);
-        osc_cached_server_receive(server, header, sizeof(header), NULL, 0);
-        request.kind = OSC_CACHED_WIRE_LOCK;
-        request.session = session[i] = last.session;
-        request.window = window_id;
-        request.count = 1 == i;
-        osc_cached_request_encode(&request, header);
-        last.kind = 0;
-        osc_cached_server_receive(server, header, sizeof(header), NULL, 0);
-        assert_int_equal(last.kind, (0 == i) ? OSC_CACHED_WIRE_LOCKED : 0);
-    }
-    osc_cached_server_forget(server, 1);
-    assert_int_equal(last.kind, 0);
-    assert_int_equal(osc_cached_server_verify(server), 0);
-    osc_cached_server_forget(server, 2);
-    assert_int_equal(last.kind, OSC_CACHED_WIRE_LOCKED);
-    assert_int_equal(last.session, session[2]);
-    osc_cached_server_forget(server, 3);
-    assert_int_equal(osc_cached_server_verify(server), 0);
-    assert_int_equal(osc_cached_server_used(server), used);
-    osc_cached_server_destroy(server);
+/* An exclusive one is not: who waits for it is refused, and who asks for it later. */
+static void test_dead_exclusive(void **state)
+{
+    lockers_t l;
+    (void) state;
+
+    lockers_open(&l);
+    assert_int_equal(ask_for_lock(&l, 1, EXCLUSIVE), OSC_CACHED_WIRE_LOCKED);
+    assert_int_equal(ask_for_lock(&l, 2, SHARED), 0);
+    assert_int_equal(ask_for_lock(&l, 3, EXCLUSIVE), 0);
+    forget(l.server, 4);
+    assert_int_equal(l.last[2].kind, 0);
+    forget(l.server, 1);
+    assert_int_equal(l.last[2].kind, OSC_CACHED_WIRE_FAILED);
+    assert_int_equal(l.last[2].status, OSC_CACHED_REFUSED_LOST);
+    assert_int_equal(l.last[3].status, OSC_CACHED_REFUSED_LOST);
+    assert_int_equal(ask_for_lock(&l, 5, SHARED), OSC_CACHED_WIRE_FAILED);
+    assert_int_equal(l.last[5].status, OSC_CACHED_REFUSED_LOST);
+    osc_cached_server_destroy(l.server);
     assert_int_equal(live_bytes, 0);
 }
 
@@ -381,7 +465,7 @@ static void test_storage_gone(void **state)
     osc_cached_server_receive(server, header, sizeof(header), data, 8);
     assert_int_equal(storage.count, 1);
     before = live_bytes;
-    osc_cached_server_forget(server, 3);
+    forget(server, 3);
     assert_int_equal(live_bytes, before);
     assert_int_equal(osc_cached_server_verify(server), 0);
     storage_work(&storage, server);
@@ -448,7 +532,7 @@ static void any_bytes(bool on_storage)
             assert_int_equal(osc_cached_server_verify(server), 0);
         }
         if (0 == random_below(&random, on_storage ? 100 : 1000)) {
-            osc_cached_server_forget(server, request.origin);
+            forget(server, request.origin);
         }
         if (0 == random_below(&random, 4)) {
             storage_work(&storage, server);
@@ -486,10 +570,15 @@ static void test_any_bytes_storage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lock_is_fair), cmocka_unit_test(test_stale_reply),
-        cmocka_unit_test(test_refusals),     cmocka_unit_test(test_any_bytes),
-        cmocka_unit_test(test_parts),        cmocka_unit_test(test_dead),
-        cmocka_unit_test(test_notes),        cmocka_unit_test(test_any_bytes_storage),
+        cmocka_unit_test(test_lock_is_fair),
+        cmocka_unit_test(test_stale_reply),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_any_bytes),
+        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_dead_shared),
+        cmocka_unit_test(test_dead_exclusive),
+        cmocka_unit_test(test_notes),
+        cmocka_unit_test(test_any_bytes_storage),
         cmocka_unit_test(test_storage_gone),
     };
 

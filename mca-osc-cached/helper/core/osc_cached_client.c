@@ -151,11 +151,6 @@ void osc_cached_client_lost(osc_cached_client_t *client, osc_cached_remote_t *re
     }
 }
 
-void osc_cached_client_give_up(osc_cached_client_t *client, osc_cached_call_t *call)
-{
-    forget(client, call);
-}
-
 /* Bytes of data that follow the header of a part. */
 static size_t data_of(const osc_cached_request_t *part)
 {
@@ -357,7 +352,8 @@ static void answer(osc_cached_client_t *client, osc_cached_remote_t *remote,
 {
     osc_cached_call_t *call = osc_cached_map_get(&client->calls, reply->token, 0);
 
-    if (OSC_CACHED_WIRE_FAILED == reply->kind) {
+    if (OSC_CACHED_WIRE_FAILED == reply->kind
+        && (NULL == call || OSC_CACHED_WIRE_LOCK != call->request.kind)) { /* who locks waits */
         keep_refusal(remote, reply);
     }
     if (NULL == call || remote != call->remote) {

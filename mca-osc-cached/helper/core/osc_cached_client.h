@@ -157,9 +157,6 @@ void osc_cached_client_receive(osc_cached_client_t *client, const void *header, 
 /** A message to it could not be sent, or it has died. */
 void osc_cached_client_lost(osc_cached_client_t *client, osc_cached_remote_t *remote);
 
-/** Wait no longer for a LOCK that was sent, and not ended; when it comes, nobody gives it back. */
-void osc_cached_client_give_up(osc_cached_client_t *client, osc_cached_call_t *call);
-
 /** What is sent to a process up to now. */
 static inline osc_cached_mark_t osc_cached_client_mark(const osc_cached_client_t *client,
                                                        const osc_cached_remote_t *remote)

@@ -31,6 +31,7 @@ typedef struct osc_cached_lock {
     uint64_t shared; /**< shared holders */
     uint64_t owner;  /**< the exclusive holder */
     bool exclusive;  /**< there is one */
+    bool dead;       /**< and it has died; the caller asks for the lock no more */
     osc_cached_link_t queue;
 } osc_cached_lock_t;
 

@@ -79,12 +79,27 @@ void osc_cached_server_free_waiter(osc_cached_server_t *server, osc_cached_waite
     server->used -= sizeof(*waiter);
 }
 
+void osc_cached_server_held(const osc_cached_server_t *server, osc_cached_served_t *window,
+                            uint64_t origin, bool held)
+{
+    if (!server->config.survives || window->lock.exclusive) {
+        return;
+    }
+    if (!held) {
+        (void) osc_cached_map_remove(&window->holders, origin, 0);
+    } else if (NULL == osc_cached_map_get(&window->holders, origin, 0)) {
+        /* without memory for it, nobody gets the lock of one that has died */
+        (void) osc_cached_map_add(&window->holders, origin, 0, window);
+    }
+}
+
 /* After the lock was given back, or one who waited has gone. */
 void osc_cached_server_pass_lock_on(osc_cached_server_t *server, osc_cached_served_t *window)
 {
     osc_cached_waiter_t *waiter;
 
     while (NULL != (waiter = osc_cached_lock_next(&window->lock))) {
+        osc_cached_server_held(server, window, waiter->origin, true);
         osc_cached_server_reply_plain(server,
                                       osc_cached_map_get(&server->by_origin, waiter->origin, 0),
                                       waiter->origin, OSC_CACHED_WIRE_LOCKED, waiter->token);
@@ -126,6 +141,7 @@ int osc_cached_server_open(osc_cached_server_t *server, osc_cached_window_id_t i
     }
     *window = (osc_cached_served_t){.id = id, .base = base, .size = size};
     osc_cached_lock_init(&window->lock);
+    osc_cached_map_init(&window->holders, server->config.alloc);
     if (OSC_CACHED_OK
         != osc_cached_map_add(&server->by_window, id.creator, osc_cached_server_second(id),
                               window)) {
@@ -175,27 +191,67 @@ void osc_cached_server_close(osc_cached_server_t *server, osc_cached_window_id_t
         osc_cached_server_free_waiter(server, waiter);
     }
     osc_cached_list_remove(&window->link);
+    osc_cached_map_fini(&window->holders);
     osc_cached_server_give_memory(server, window, sizeof(*window));
 }
 
-void osc_cached_server_forget(osc_cached_server_t *server, uint64_t origin)
+/* The lock of a window, some of whose holders and waiters may have died. */
+static void forget_lock(osc_cached_server_t *server, osc_cached_served_t *window,
+                        bool (*is_dead)(void *context, uint64_t origin), void *context)
 {
-    osc_cached_session_t *session = osc_cached_map_get(&server->by_origin, origin, 0);
-    osc_cached_waiter_t *waiter;
+    osc_cached_lock_t *lock = &window->lock;
+    osc_cached_link_t *link = lock->queue.next;
+    bool all = lock->exclusive && is_dead(context, lock->owner);
+
+    while (link != &lock->queue) {
+        osc_cached_waiter_t *waiter = OSC_CACHED_LIST_OF(link, osc_cached_waiter_t, link);
+        bool dead = is_dead(context, waiter->origin);
+
+        link = link->next;
+        if (!dead && all) {
+            osc_cached_server_refuse(
+                server, osc_cached_map_get(&server->by_origin, waiter->origin, 0), waiter->origin,
+                window->id, waiter->token, OSC_CACHED_REFUSED_LOST);
+        }
+        if (dead || all) {
+            osc_cached_list_remove(&waiter->link);
+            osc_cached_server_free_waiter(server, waiter);
+        }
+    }
+    lock->dead = lock->dead || all;
+    for (uint32_t i = 0; i < window->holders.cells; ++i) {
+        osc_cached_map_cell_t *cell = &window->holders.cell[i];
+
+        if (NULL != cell->value && is_dead(context, cell->first)) {
+            (void) osc_cached_map_remove(&window->holders, cell->first, 0);
+            lock->shared -=
+                0 < lock->shared; /* it is 0 where somebody gave back what it never had */
+            i = UINT32_MAX;       /* others have moved up: from the beginning */
+        }
+    }
+    osc_cached_server_pass_lock_on(server, window);
+}
+
+void osc_cached_server_forget(osc_cached_server_t *server,
+                              bool (*is_dead)(void *context, uint64_t origin), void *context)
+{
+    osc_cached_link_t *const lists[] = {&server->waiting, &server->sessions};
 
     for (osc_cached_link_t *link = server->windows.next; link != &server->windows;
          link = link->next) {
-        osc_cached_served_t *window = OSC_CACHED_LIST_OF(link, osc_cached_served_t, link);
+        forget_lock(server, OSC_CACHED_LIST_OF(link, osc_cached_served_t, link), is_dead, context);
+    }
+    for (int i = 0; i < 2; i++) {
+        for (osc_cached_link_t *link = lists[i]->next, *next; link != lists[i]; link = next) {
+            osc_cached_session_t *session = OSC_CACHED_LIST_OF(link, osc_cached_session_t, link);
 
-        while (NULL != (waiter = osc_cached_lock_forget(&window->lock, origin, false))) {
-            osc_cached_server_free_waiter(server, waiter);
+            next = link->next;
+            if (is_dead(context, session->origin)) {
+                osc_cached_session_end(server, session);
+            }
         }
-        osc_cached_server_pass_lock_on(server, window);
     }
-    if (NULL != session) {
-        session->asks_again = false;
-        osc_cached_session_release(server, session);
-    }
+    osc_cached_session_serve_waiting(server);
 }
 
 int osc_cached_server_create(const osc_cached_server_config_t *config, osc_cached_server_t **result)
@@ -249,6 +305,7 @@ void osc_cached_server_destroy(osc_cached_server_t *server)
             osc_cached_server_free_waiter(server, waiter);
         }
         osc_cached_list_remove(&window->link);
+        osc_cached_map_fini(&window->holders);
         osc_cached_server_give_memory(server, window, sizeof(*window));
     }
     while (!osc_cached_list_is_empty(&server->waiting)) {

@@ -102,6 +102,7 @@ typedef struct osc_cached_server_config {
     uint32_t room;      /**< blocks of layouts of a session */
     uint32_t spares;
     uint32_t spare_bytes; /**< a multiple of 16 */
+    bool survives;        /**< origins may die: who has a shared lock is remembered */
     /** Send a reply, whose data is @p data. The cookie is for osc_cached_server_sent. It does not
      * call the server. */
     osc_cached_sending_t (*send)(void *context, uint64_t origin, const osc_cached_reply_t *reply,
@@ -176,9 +177,13 @@ void osc_cached_server_stored(osc_cached_server_t *server, void *cookie, bool go
 /** Acknowledge what was done and not told, before sleeping. */
 void osc_cached_server_tell(osc_cached_server_t *server);
 
-/** An origin has died: its session and its places in queues are free. What its locks protect may be
- * half done: nobody gets them. */
-void osc_cached_server_forget(osc_cached_server_t *server, uint64_t origin);
+/**
+ * Origins may have died: their sessions, their places in queues and their shared locks are free.
+ * What an exclusive lock protects may be half done: who waits for it, or asks for it later, is
+ * refused. To be called again as long as there may be messages of them.
+ */
+void osc_cached_server_forget(osc_cached_server_t *server,
+                              bool (*is_dead)(void *context, uint64_t origin), void *context);
 
 /**
  * Do an operation of this process itself on its own window (kinds GET, PUT, ACC, FETCH, CAS), at

@@ -83,6 +83,7 @@ typedef struct osc_cached_served {
     osc_cached_store_t store; /* NULL: base is memory */
     void *store_context;
     osc_cached_lock_t lock;
+    osc_cached_map_t holders; /* of the shared lock, where origins may die; value: not NULL */
 } osc_cached_served_t;
 
 struct osc_cached_server {
@@ -135,6 +136,10 @@ void osc_cached_server_refuse(osc_cached_server_t *server, osc_cached_session_t 
 
 void osc_cached_server_free_waiter(osc_cached_server_t *server, osc_cached_waiter_t *waiter);
 
+/** An origin has the lock now, or has given it back. */
+void osc_cached_server_held(const osc_cached_server_t *server, osc_cached_served_t *window,
+                            uint64_t origin, bool held);
+
 /** After a lock was given back, or one who waited has gone. */
 void osc_cached_server_pass_lock_on(osc_cached_server_t *server, osc_cached_served_t *window);
 
@@ -150,6 +155,9 @@ void osc_cached_session_ask(osc_cached_server_t *server, uint64_t origin);
 
 /** End a session; who waits gets what it had. */
 void osc_cached_session_release(osc_cached_server_t *server, osc_cached_session_t *session);
+
+/** Sessions that wait get what is free; for the next ones others are told to end. */
+void osc_cached_session_serve_waiting(osc_cached_server_t *server);
 
 /** End a session and nothing else. */
 void osc_cached_session_end(osc_cached_server_t *server, osc_cached_session_t *session);

@@ -46,7 +46,13 @@ static void lock(osc_cached_server_t *server, osc_cached_session_t *session,
     bool exclusive = 0 != request->count;
     osc_cached_waiter_t *waiter = NULL;
 
+    if (window->lock.dead) {
+        osc_cached_server_refuse(server, session, request->origin, request->window, request->token,
+                                 OSC_CACHED_REFUSED_LOST);
+        return;
+    }
     if (osc_cached_lock_try(&window->lock, request->origin, exclusive)) {
+        osc_cached_server_held(server, window, request->origin, true);
         osc_cached_server_reply_plain(server, session, request->origin, OSC_CACHED_WIRE_LOCKED,
                                       request->token);
         return;
@@ -314,6 +320,7 @@ static bool serve(osc_cached_server_t *server, osc_cached_session_t *session,
         } else if (OSC_CACHED_WIRE_LOCK == request->kind) {
             lock(server, session, window, request);
         } else if (osc_cached_lock_release(&window->lock, request->origin)) {
+            osc_cached_server_held(server, window, request->origin, false);
             osc_cached_server_pass_lock_on(server, window);
         } else {
             why = OSC_CACHED_REFUSED_LOCK;

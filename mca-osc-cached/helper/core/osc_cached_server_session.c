@@ -171,8 +171,7 @@ static void revoke(osc_cached_server_t *server, uint32_t wanted)
     }
 }
 
-/* Sessions that wait get what is free; for the next ones others are told to end. */
-static void serve_waiting(osc_cached_server_t *server)
+void osc_cached_session_serve_waiting(osc_cached_server_t *server)
 {
     uint32_t waiting = 0;
 
@@ -189,7 +188,7 @@ static void serve_waiting(osc_cached_server_t *server)
 void osc_cached_session_bury(osc_cached_server_t *server, osc_cached_session_t *session)
 {
     bury(server, session);
-    serve_waiting(server);
+    osc_cached_session_serve_waiting(server);
 }
 
 /* There is no memory to remember an origin. It asks again, and something is to be free then. */
@@ -231,7 +230,7 @@ void osc_cached_session_ask(osc_cached_server_t *server, uint64_t origin)
     osc_cached_list_init(&session->held);
     osc_cached_list_init(&session->untold);
     osc_cached_list_add(&server->waiting, &session->link);
-    serve_waiting(server);
+    osc_cached_session_serve_waiting(server);
 }
 
 void osc_cached_session_release(osc_cached_server_t *server, osc_cached_session_t *session)
@@ -240,7 +239,7 @@ void osc_cached_session_release(osc_cached_server_t *server, osc_cached_session_
     bool again = session->asks_again;
 
     osc_cached_session_end(server, session);
-    serve_waiting(server);
+    osc_cached_session_serve_waiting(server);
     if (again) {
         osc_cached_session_ask(server, origin);
     }

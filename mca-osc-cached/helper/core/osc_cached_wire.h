@@ -82,8 +82,8 @@ typedef enum {
     OSC_CACHED_REFUSED_LOCK,   /**< a lock is given back that nobody has */
     OSC_CACHED_REFUSED_OTHER,  /**< malformed */
     OSC_CACHED_REFUSED_IO,     /**< the storage of the window cannot be read */
-    OSC_CACHED_REFUSED_END,
-    OSC_CACHED_REFUSED_LOST /**< in no message: the process cannot be reached any more */
+    OSC_CACHED_REFUSED_LOST,   /**< who had the lock has died; or, in no message: the target has */
+    OSC_CACHED_REFUSED_END
 } osc_cached_refused_t;
 
 /** A window, known by the same name to all its processes: one of them, and a number of its own. */

@@ -702,11 +702,14 @@ uint32_t osc_cached_shared_layout(osc_cached_shared_t *shared, uint64_t count,
                                   const void *description, size_t bytes)
 {
     osc_cached_shared_layouts_t *layouts = shared->layouts;
+    uint64_t used = atomic_load_explicit(&layouts->used, memory_order_relaxed);
     uint32_t number = 0;
-    bool good = osc_cached_shared_is_good(shared)
+    bool good = osc_cached_shared_is_good(shared) && shared->layouts_used <= used
                 && osc_cached_shared_layouts_find(layouts, count, description, bytes, &number);
 
-    if (good && 0 == number && take_lock(shared)) { /* others may have added it meanwhile */
+    shared->layouts_used = used;
+    if (good && 0 == number && osc_cached_shared_layouts_have_room(layouts, bytes)
+        && take_lock(shared)) { /* others may have added it meanwhile */
         good = osc_cached_shared_layouts_find(layouts, count, description, bytes, &number);
         if (good && 0 == number) {
             number = osc_cached_shared_layouts_add(layouts, count, description, bytes);

@@ -147,6 +147,7 @@ typedef struct {
     const void *more_context;
     _Atomic uint64_t recoveries;           /**< of those of the header, this process's */
     uint32_t rest;                         /**< insertions until grow is asked again */
+    uint64_t layouts_used;                 /**< bytes of layouts that were seen: never less */
     uint32_t memo[OSC_CACHED_SHARED_MEMO]; /**< lines of keys that were hit lately */
 } osc_cached_shared_t;
 

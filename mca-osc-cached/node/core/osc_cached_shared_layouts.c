@@ -15,7 +15,7 @@
 typedef struct {
     uint64_t count;
     uint64_t bytes;
-    uint64_t check; /* of both, and of the description */
+    uint64_t check; /* of the count and the description */
 } layout_t;
 
 /* The hash FNV-1a. */
@@ -73,14 +73,21 @@ bool osc_cached_shared_layouts_find(const osc_cached_shared_layouts_t *layouts, 
     return true;
 }
 
+bool osc_cached_shared_layouts_have_room(const osc_cached_shared_layouts_t *layouts, size_t bytes)
+{
+    uint64_t used = atomic_load_explicit(&layouts->used, memory_order_relaxed);
+
+    return bytes <= OSC_CACHED_SHARED_LAYOUTS_BYTES && used <= OSC_CACHED_SHARED_LAYOUTS_BYTES
+           && size_of(bytes) <= OSC_CACHED_SHARED_LAYOUTS_BYTES - used;
+}
+
 uint32_t osc_cached_shared_layouts_add(osc_cached_shared_layouts_t *layouts, uint64_t count,
                                        const void *description, size_t bytes)
 {
     uint64_t used = atomic_load_explicit(&layouts->used, memory_order_relaxed);
     layout_t layout = {count, bytes, check_of(count, description, bytes)};
 
-    if (OSC_CACHED_SHARED_LAYOUTS_BYTES < bytes
-        || OSC_CACHED_SHARED_LAYOUTS_BYTES - used < size_of(bytes)) {
+    if (!osc_cached_shared_layouts_have_room(layouts, bytes)) {
         return 0;
     }
     memcpy(layouts->bytes + used, &layout, sizeof(layout));

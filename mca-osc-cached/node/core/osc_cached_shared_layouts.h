@@ -38,6 +38,9 @@ typedef struct {
 bool osc_cached_shared_layouts_find(const osc_cached_shared_layouts_t *layouts, uint64_t count,
                                     const void *description, size_t bytes, uint32_t *number);
 
+/** Whether there is room for one with such a description; not for ever. */
+bool osc_cached_shared_layouts_have_room(const osc_cached_shared_layouts_t *layouts, size_t bytes);
+
 /** One that is not there. @return its number; 0: there is no room */
 uint32_t osc_cached_shared_layouts_add(osc_cached_shared_layouts_t *layouts, uint64_t count,
                                        const void *description, size_t bytes);
