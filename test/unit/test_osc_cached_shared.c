@@ -17,6 +17,7 @@
 
 #include "osc_cached_shared.h"
 #include "osc_cached_test_random.h"
+#include "osc_cached_test_robust.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -696,35 +697,6 @@ static void assert_killed(pid_t child)
 
     assert_int_equal(child, waitpid(child, &status, 0));
     assert_true(WIFSIGNALED(status) && SIGKILL == WTERMSIG(status));
-}
-
-/* An emulator may not know robust locks. */
-static bool is_robust(void)
-{
-    pthread_mutex_t *lock = map(sizeof(*lock));
-    pthread_mutexattr_t attributes;
-    pid_t child;
-    int result;
-
-    assert_int_equal(0, pthread_mutexattr_init(&attributes));
-    assert_int_equal(0, pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED));
-    assert_int_equal(0, pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST));
-    assert_int_equal(0, pthread_mutex_init(lock, &attributes));
-    child = fork();
-    assert_int_not_equal(-1, child);
-    if (0 == child) {
-        _exit(pthread_mutex_lock(lock));
-    }
-    assert_ended(child);
-    result = pthread_mutex_trylock(lock);
-    if (EOWNERDEAD == result) {
-        assert_int_equal(0, pthread_mutex_unlock(lock));
-    }
-    assert_int_equal(0, munmap(lock, sizeof(*lock)));
-    if (EOWNERDEAD != result) {
-        print_message("robust locks do not work here\n");
-    }
-    return EOWNERDEAD == result;
 }
 
 /* Killed 100 times with the lock, half of them at any moment: nothing is torn, and nobody hangs. */

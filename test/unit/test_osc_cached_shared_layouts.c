@@ -16,6 +16,7 @@
 
 #include "osc_cached_shared.h"
 #include "osc_cached_test_random.h"
+#include "osc_cached_test_robust.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -176,6 +177,9 @@ static void processes_have_the_same_numbers(void **state)
     uint64_t bytes = osc_cached_shared_size(&config), known = 0;
 
     (void) state;
+    if (!is_robust()) {
+        skip();
+    }
     for (uint64_t round = 0; round < ROUNDS; ++round) {
         char *memory = mmap(NULL, bytes + sizeof(uint32_t[KINDS + 1]), PROT_READ | PROT_WRITE,
                             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
