@@ -192,6 +192,7 @@ int main(int argc, char **argv)
     OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)); /* MPI_Reduce_local's */
     win = test_win_make(NULL, MOST, 1, &base);
     counters_open(&c, &win);
+    test_barrier(); /* what is done for others counts from now on */
     OK(MPI_Win_lock_all(0, win));
     if (0 == test_rank) {
         for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); ++i) {
