@@ -16,10 +16,11 @@
  * long as there is room for them: a layout that was forgotten gets the same one again.
  *
  * Every byte of a description is written, so that equal ones compare equal (test/mpi/a8_layouts.c).
- * Only an Open MPI for machines that cannot read unaligned words, or for heterogeneous ones
- * (OPAL_ALIGN_WORD_SIZE_INTEGERS), leaves gaps of 4 bytes before displacements as malloc gave them:
- * there a datatype that was made anew may get another number.  That costs hits; different layouts
- * are told apart all the same, because their descriptions differ outside of the gaps.
+ * Only Open MPI 6.0, and one for machines that cannot read
+ * unaligned words, or for heterogeneous ones (OPAL_ALIGN_WORD_SIZE_INTEGERS), leaves gaps as malloc
+ * gave them: there a datatype that was made anew may get another number.  That costs hits;
+ * different layouts are told apart all the same, because their descriptions differ outside of the
+ * gaps.
  */
 
 #include "ompi_config.h"

@@ -47,13 +47,10 @@ static void fetch(MPI_Win win, int at, int stride, int listed)
 }
 
 /* The others ask in another order, so that their own numbers would be others. */
-static void fetch_all(MPI_Win win, int strides, int backwards)
+static void fetch_all(MPI_Win win, int strides, int backwards, int listed)
 {
     for (int k = 0; k < strides; ++k) {
-        int stride = 2 + (backwards ? strides - 1 - k : k);
-
-        fetch(win, 8, stride, 0);
-        fetch(win, 8, stride, 1);
+        fetch(win, 8, 2 + (backwards ? strides - 1 - k : k), listed);
     }
 }
 
@@ -76,15 +73,19 @@ int main(int argc, char **argv)
     OK(MPI_Win_sync(win));
     test_barrier();
     if (0 == test_rank) {
-        fetch_all(win, strides, 0);
+        fetch_all(win, strides, 0, 1);
+        fetch_all(win, strides, 0, 0);
     }
     test_barrier();
     if (mate == test_rank) {
         unsigned long hits;
 
-        fetch_all(win, strides, 1);
+        fetch_all(win, strides, 1, 1);
+        fetch_all(win, strides, 1, 0);
         hits = counter(&c, "node_hits");
-        if (MANY == strides) { /* the first of them */
+        if (OMPI_MAJOR_VERSION >= 6) { /* descriptions have gaps: osc_cached_type.c */
+            CHECK(hits <= 2UL * strides, "%lu node hits", hits);
+        } else if (MANY == strides) { /* the first of them */
             CHECK(10 < hits && hits < 2 * MANY, "%lu node hits", hits);
         } else {
             CHECK(2UL * strides == hits, "%lu node hits", hits);

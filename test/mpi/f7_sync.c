@@ -20,6 +20,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 
 enum { PAGES = 4096 };
 
@@ -30,15 +31,18 @@ static long was_dirty; /* 1: page 8 was when msync was called; -1: this kernel d
 static unsigned char asked[PAGES + 1]; /* pages that were to be written */
 static int fails, refuses, unknown, writes;
 
-/* Whether the kernel has to write a page of the file: 1, 0, or -1: it does not tell (Linux 6.5). */
+/* Whether the kernel has to write a page of the file: 1, 0, or -1: it does not tell (Linux 6.5), or
+ * writes none because the file is in memory. */
 static long is_dirty(int number)
 {
     uint64_t range[2] = {(uint64_t) number * page, page}, counts[5] = {0};
     int file = open(storage_name("window"), O_RDONLY);
     long failed = syscall(451 /* cachestat */, file, range, counts, 0);
+    struct statfs system;
 
+    failed = failed || 0 != fstatfs(file, &system) || 0x01021994 /* tmpfs */ == system.f_type;
     close(file);
-    return (0 == failed) ? 0 < counts[1] : -1;
+    return failed ? -1 : 0 < counts[1];
 }
 
 /* In the place of the C library's: the component calls these. */
