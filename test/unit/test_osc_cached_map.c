@@ -107,11 +107,10 @@ static void test_lock(void **state)
     next_is(&lock, 5);
     assert_null(osc_cached_lock_next(&lock));
     assert_int_equal(osc_cached_lock_verify(&lock), 0);
-    assert_ptr_equal(osc_cached_lock_forget(&lock, 6, false), &waiters[6]);
-    assert_null(osc_cached_lock_forget(&lock, 6, false));
+    assert_ptr_equal(osc_cached_lock_forget(&lock), &waiters[6]);
     next_is(&lock, 7); /* who was behind the one that has gone */
     assert_int_equal(lock.shared, 3);
-    assert_null(osc_cached_lock_forget(&lock, 0, true));
+    assert_null(osc_cached_lock_forget(&lock));
 }
 
 int main(void)

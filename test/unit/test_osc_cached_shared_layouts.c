@@ -151,6 +151,31 @@ static bool grow(void *context, uint64_t offset, uint64_t bytes)
     return true;
 }
 
+static const osc_cached_shared_config_t config = {
+    .memory = 4096, .max_memory = 4096, .slots = 16, .max_slots = 16, .targets = 1};
+
+/* When layouts that were there are not, new ones would get their numbers. */
+static void loss_is_noticed(void **state)
+{
+    void *memory = calloc(1, osc_cached_shared_size(&config) + 64);
+    void *aligned = (void *) (((uintptr_t) memory + 63) & ~(uintptr_t) 63);
+    osc_cached_shared_t shared;
+    uint64_t used;
+
+    (void) state;
+    assert_non_null(memory);
+    assert_int_equal(osc_cached_shared_create(&shared, aligned, &config, grow, NULL),
+                     OSC_CACHED_OK);
+    assert_int_not_equal(osc_cached_shared_layout(&shared, 1, "one", 3), 0);
+    used = shared.layouts->used;
+    assert_int_not_equal(osc_cached_shared_layout(&shared, 1, "two", 3), 0);
+    assert_int_not_equal(osc_cached_shared_layout(&shared, 1, "two", 3), 0);
+    shared.layouts->used = used;
+    assert_int_equal(osc_cached_shared_layout(&shared, 1, "three", 5), 0);
+    assert_false(osc_cached_shared_is_good(&shared));
+    free(memory);
+}
+
 /* Ask for all layouts, at first all processes for the same one, and tell which numbers they have.
  */
 static void ask(osc_cached_shared_t *shared, _Atomic uint32_t *told, uint64_t random)
@@ -171,8 +196,6 @@ static void ask(osc_cached_shared_t *shared, _Atomic uint32_t *told, uint64_t ra
 
 static void processes_have_the_same_numbers(void **state)
 {
-    static const osc_cached_shared_config_t config = {
-        .memory = 4096, .max_memory = 4096, .slots = 16, .max_slots = 16, .targets = 1};
     enum { ROUNDS = 200, PROCESSES = 2 };
     uint64_t bytes = osc_cached_shared_size(&config), known = 0;
 
@@ -227,6 +250,7 @@ int main(void)
         cmocka_unit_test(numbers_are_those_of_layouts),
         cmocka_unit_test(there_is_an_end),
         cmocka_unit_test(damage_is_noticed),
+        cmocka_unit_test(loss_is_noticed),
         cmocka_unit_test(processes_have_the_same_numbers),
     };
 

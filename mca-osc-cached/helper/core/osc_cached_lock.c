@@ -76,17 +76,16 @@ osc_cached_waiter_t *osc_cached_lock_next(osc_cached_lock_t *lock)
     return waiter;
 }
 
-osc_cached_waiter_t *osc_cached_lock_forget(osc_cached_lock_t *lock, uint64_t origin, bool all)
+osc_cached_waiter_t *osc_cached_lock_forget(osc_cached_lock_t *lock)
 {
-    for (osc_cached_link_t *link = lock->queue.next; link != &lock->queue; link = link->next) {
-        osc_cached_waiter_t *waiter = OSC_CACHED_LIST_OF(link, osc_cached_waiter_t, link);
+    osc_cached_waiter_t *waiter;
 
-        if (all || origin == waiter->origin) {
-            osc_cached_list_remove(link);
-            return waiter;
-        }
+    if (osc_cached_list_is_empty(&lock->queue)) {
+        return NULL;
     }
-    return NULL;
+    waiter = OSC_CACHED_LIST_OF(lock->queue.next, osc_cached_waiter_t, link);
+    osc_cached_list_remove(&waiter->link);
+    return waiter;
 }
 
 int osc_cached_lock_verify(const osc_cached_lock_t *lock)

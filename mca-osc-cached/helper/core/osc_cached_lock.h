@@ -57,8 +57,8 @@ bool osc_cached_lock_release(osc_cached_lock_t *lock, uint64_t origin);
 /** After a release: who has it now, one at a time, out of the queue; NULL when there is no more. */
 osc_cached_waiter_t *osc_cached_lock_next(osc_cached_lock_t *lock);
 
-/** A waiter of this origin, or any with @p all, out of the queue; NULL when there is none. */
-osc_cached_waiter_t *osc_cached_lock_forget(osc_cached_lock_t *lock, uint64_t origin, bool all);
+/** The first waiter, out of the queue without the lock; NULL when there is none. */
+osc_cached_waiter_t *osc_cached_lock_forget(osc_cached_lock_t *lock);
 
 /** @return 0, or the number of the first broken invariant of this file */
 int osc_cached_lock_verify(const osc_cached_lock_t *lock);

@@ -185,7 +185,7 @@ void osc_cached_server_close(osc_cached_server_t *server, osc_cached_window_id_t
     if (NULL == window) {
         return;
     }
-    while (NULL != (waiter = osc_cached_lock_forget(&window->lock, 0, true))) {
+    while (NULL != (waiter = osc_cached_lock_forget(&window->lock))) {
         osc_cached_server_refuse(server, osc_cached_map_get(&server->by_origin, waiter->origin, 0),
                                  waiter->origin, id, waiter->token, OSC_CACHED_REFUSED_WINDOW);
         osc_cached_server_free_waiter(server, waiter);
@@ -301,7 +301,7 @@ void osc_cached_server_destroy(osc_cached_server_t *server)
             OSC_CACHED_LIST_OF(server->windows.next, osc_cached_served_t, link);
         osc_cached_waiter_t *waiter;
 
-        while (NULL != (waiter = osc_cached_lock_forget(&window->lock, 0, true))) {
+        while (NULL != (waiter = osc_cached_lock_forget(&window->lock))) {
             osc_cached_server_free_waiter(server, waiter);
         }
         osc_cached_list_remove(&window->link);
