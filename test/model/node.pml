@@ -48,6 +48,7 @@
 #define GROWTH  10 /* the arena is larger before it has the memory */
 #define BYTES   11 /* the line is written before the bytes */
 #define FRESH   12 /* the stamp is read when the bytes are kept, not before they are fetched */
+#define MOVED   13 /* a line that moves keeps its sequence number */
 
 #ifndef PROBE
 #define PROBE 0
@@ -67,7 +68,7 @@ byte first[2], second[2]; /* words of the arena */
 byte limit = 1;
 bool has[2];     /* a unit has memory */
 
-byte fetches, changes, stores, deaths, recoveries;
+byte fetches, changes, stores, deaths, recoveries, moves;
 
 #define WORD(k, version) ((k) * 16 + (version))
 #define IS_OLDER(word, version) ((word) % 16 < (version))
@@ -118,7 +119,8 @@ retry:
             assert(PROBE != 1);
             assert(PROBE != 2 || recoveries == 0);
             assert(PROBE != 3 || place == 0);
-            assert(PROBE != 4 || !again)
+            assert(PROBE != 4 || !again);
+            assert(PROBE != 5 || moves == 0 || k == 2)
         :: else ->
             if
             :: !again ->
@@ -248,6 +250,23 @@ end:
             sequence[line]++;
             owner[place] = 0
         :: else
+        fi;
+        if
+        :: limit == 2 && owner[place] == 0 && owner[1 - place] != 0 ->
+            /* the line that is there moves here */
+            line = owner[1 - place] - 1;
+            sequence[line] = sequence[line] + (BREAK != MOVED);
+            first[place] = first[1 - place];
+            MAY_DIE;
+            second[place] = second[1 - place];
+            owner[1 - place] = 0;
+            owner[place] = line + 1;
+            MAY_DIE;
+            unit[line] = place;
+            sequence[line] = sequence[line] + (BREAK != MOVED);
+            place = 1 - place;
+            moves = 1
+        :: true
         fi;
         if
         :: BREAK == BYTES -> goto write

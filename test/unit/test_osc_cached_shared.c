@@ -448,6 +448,78 @@ static void what_was_hit_stays(void **state)
     segment_close(&segment);
 }
 
+/* Lines that were hit, with others between them: there is room for a large one without any of them
+ * leaving. */
+static void lines_that_stay_leave_no_gaps(void **state)
+{
+    enum { LINES = 16, SMALL = 2 * OSC_CACHED_SHARED_UNIT, LARGE = 4 * SMALL };
+    osc_cached_shared_config_t config = small;
+    uint64_t words[LARGE / 8];
+    osc_cached_buffer_t buffer = {.address = words};
+    segment_t segment;
+
+    (void) state;
+    config.memory = config.max_memory = LINES * SMALL;
+    config.slots = config.max_slots = 512;
+    segment_open(&segment, config);
+    for (uint32_t i = 0; i < LINES; ++i) {
+        fill(key_of(0, i), i, words, SMALL);
+        assert_true(
+            osc_cached_shared_publish(&segment.shared, key_of(0, i), 0, &buffer, SMALL, NULL));
+        assert_true(0 == i % 2 || hit(&segment.shared, key_of(0, i), words, SMALL));
+    }
+    for (uint32_t i = 0; i < 2; ++i) {
+        fill(key_of(1, i), i, words, LARGE);
+        assert_true(
+            osc_cached_shared_publish(&segment.shared, key_of(1, i), 0, &buffer, LARGE, NULL));
+        assert_int_equal(4 * (i + 1), atomic_load(&segment.shared.header->evictions));
+        assert_int_equal(0, osc_cached_shared_verify(&segment.shared));
+    }
+    for (uint32_t i = 1; i < LINES; i += 2) {
+        assert_true(hit(&segment.shared, key_of(0, i), words, SMALL));
+        assert_true(i == words[0] && is_whole(key_of(0, i), words, SMALL));
+    }
+    for (uint32_t i = 0; i < 2; ++i) {
+        assert_true(hit(&segment.shared, key_of(1, i), words, LARGE));
+        assert_true(i == words[0] && is_whole(key_of(1, i), words, LARGE));
+    }
+    segment_close(&segment);
+}
+
+/* The same, and there is no room although lines have moved past where the hand was: nothing is
+ * broken, and next time there is. */
+static void the_hand_moves_with_lines(void **state)
+{
+    static const size_t units[] = {3, 2, 3, 4, 4};
+    osc_cached_shared_config_t config = small;
+    uint64_t words[8];
+    osc_cached_buffer_t buffer = {.address = words};
+    segment_t segment;
+
+    (void) state;
+    config.memory = config.max_memory = 16 * OSC_CACHED_SHARED_UNIT;
+    config.slots = config.max_slots = 512;
+    segment_open(&segment, config);
+    for (uint32_t i = 0; i < 5; ++i) {
+        size_t bytes = units[i] * OSC_CACHED_SHARED_UNIT;
+
+        fill(key_of(0, i), 0, words, bytes);
+        assert_true(
+            osc_cached_shared_publish(&segment.shared, key_of(0, i), 0, &buffer, bytes, NULL));
+        for (int j = 0; 1 != i && j < OSC_CACHED_SHARED_USES; ++j) {
+            assert_true(hit(&segment.shared, key_of(0, i), words, bytes));
+        }
+    }
+    segment.shared.header->hand = 8; /* at the fourth */
+    for (uint32_t i = 0; i < 2; ++i) {
+        fill(key_of(1, 0), 0, words, sizeof(words));
+        assert_int_equal(i, osc_cached_shared_publish(&segment.shared, key_of(1, 0), 0, &buffer,
+                                                      sizeof(words), NULL));
+        assert_int_equal(0, osc_cached_shared_verify(&segment.shared));
+    }
+    segment_close(&segment);
+}
+
 /* Growing moves nothing, and keeps all that has a place. */
 static void growth_keeps_everything(void **state)
 {
@@ -931,6 +1003,8 @@ int main(void)
         cmocka_unit_test(operations_follow_the_reference),
         cmocka_unit_test(what_cannot_grow_works),
         cmocka_unit_test(what_was_hit_stays),
+        cmocka_unit_test(lines_that_stay_leave_no_gaps),
+        cmocka_unit_test(the_hand_moves_with_lines),
         cmocka_unit_test(growth_keeps_everything),
         cmocka_unit_test(a_large_entry_has_room),
         cmocka_unit_test(processes_see_whole_entries),

@@ -10,7 +10,8 @@
  * The order of steps is what makes a death at any moment harmless. An insertion chooses units,
  * empties the lines that have them, writes the bytes, and then the line. A doubling of the lines
  * writes each that moves to its new place, where nobody looks yet, and empties the old one; the new
- * number of lines is told last.
+ * number of lines is told last. Bytes that move do so while their line is odd, over units that
+ * nobody has.
  */
 #define _POSIX_C_SOURCE 200809L /* robust mutexes */
 
@@ -272,13 +273,20 @@ static bool is_dead(const osc_cached_shared_t *shared, const line_t *line)
            != osc_cached_shared_stamp(shared, key.target, key.address, (uint32_t) place_of(line));
 }
 
-static void write_line(line_t *line, osc_cached_key_t key, uint64_t stamp, uint64_t place)
+/* From now on nothing is served from the line, until it is written. */
+static uint64_t begin_change(line_t *line)
 {
     uint64_t sequence = atomic_load_explicit(&line->sequence, memory_order_relaxed) | 1;
-    uint64_t name = osc_cached_shared_name(key);
 
     atomic_store_explicit(&line->sequence, sequence, memory_order_relaxed);
     osc_cached_shared_fence();
+    return sequence;
+}
+
+static void write_line(line_t *line, osc_cached_key_t key, uint64_t stamp, uint64_t place)
+{
+    uint64_t sequence = begin_change(line), name = osc_cached_shared_name(key);
+
     atomic_store_explicit(&line->address, key.address, memory_order_relaxed);
     atomic_store_explicit(&line->name, name, memory_order_relaxed);
     atomic_store_explicit(&line->stamp, stamp, memory_order_relaxed);
@@ -515,10 +523,43 @@ static bool stays(osc_cached_shared_t *shared, line_t *line, int *patience)
     return true;
 }
 
-/* The first of so many units, from which no line has left yet. @return false: there is no room */
+/* Give these units to nobody. */
+static void clear_units(osc_cached_shared_t *shared, uint64_t first, uint64_t units)
+{
+    for (uint64_t i = first; i < first + units; ++i) {
+        uint32_t owner = atomic_load_explicit(&shared->owners[i], memory_order_relaxed);
+
+        if (0 != owner) {
+            if (!is_dead(shared, &shared->lines[owner - 1])) {
+                atomic_fetch_add(&shared->header->evictions, 1);
+            }
+            drop_line(shared, owner - 1);
+        }
+    }
+}
+
+/* A line that stays moves to units before its own, which nobody has. */
+static void move_line(osc_cached_shared_t *shared, uint64_t slot, uint64_t first)
+{
+    line_t *line = &shared->lines[slot];
+    uint64_t used = atomic_load_explicit(&line->used, memory_order_relaxed);
+    uint64_t old = first_of(line), units = units_of(line), bytes = (uint32_t) place_of(line);
+
+    (void) begin_change(line);
+    osc_cached_shared_copy(shared->arena + first * OSC_CACHED_SHARED_UNIT,
+                           shared->arena + old * OSC_CACHED_SHARED_UNIT, bytes);
+    own_units(shared, old, units, 0);
+    own_units(shared, first, units, (uint32_t) slot + 1);
+    write_line(line, key_of(line), atomic_load_explicit(&line->stamp, memory_order_relaxed),
+               first << 32 | bytes);
+    atomic_store_explicit(&line->used, used, memory_order_relaxed);
+}
+
+/* The first of so many units, from which lines may have to leave. What room there is before a line
+ * that stays is moved behind it. @return false: there is no room */
 static bool find_units(osc_cached_shared_t *shared, uint64_t units, uint64_t *first)
 {
-    uint64_t start = shared->header->hand, run = 0;
+    uint64_t start = shared->header->hand, run = 0, moves = OSC_CACHED_SHARED_MOVES;
     int patience = OSC_CACHED_SHARED_PATIENCE, laps = 0;
     bool grows = true;
 
@@ -559,30 +600,21 @@ static bool find_units(osc_cached_shared_t *shared, uint64_t units, uint64_t *fi
                 continue;
             }
         }
-        if (stays(shared, line, &patience)) {
+        if (!stays(shared, line, &patience)) {
+            run += units_of(line);
+        } else if (0 < run && units_of(line) <= moves) {
+            moves -= units_of(line);
+            clear_units(shared, start, run);
+            move_line(shared, owner - 1, start);
+            start += units_of(line);
+            shared->header->hand = start;
+        } else {
             start = unit + units_of(line);
             run = 0;
-        } else {
-            run += units_of(line);
         }
     }
     *first = start;
     return true;
-}
-
-/* Give these units to nobody. */
-static void clear_units(osc_cached_shared_t *shared, uint64_t first, uint64_t units)
-{
-    for (uint64_t i = first; i < first + units; ++i) {
-        uint32_t owner = atomic_load_explicit(&shared->owners[i], memory_order_relaxed);
-
-        if (0 != owner) {
-            if (!is_dead(shared, &shared->lines[owner - 1])) {
-                atomic_fetch_add(&shared->header->evictions, 1);
-            }
-            drop_line(shared, owner - 1);
-        }
-    }
 }
 
 /* A line of the key's bucket that is free now: an empty one, or a dead one, or one that was not hit

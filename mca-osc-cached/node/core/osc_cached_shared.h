@@ -37,10 +37,11 @@
  * processes have for the same one (osc_cached_shared_layouts.h).
  *
  * Room. Units of the arena are given out in a circle. A line that was hit stays as often as that,
- * at most USES times, and at most PATIENCE of them per insertion; the others leave. Before
- * something leaves that could be served, the arena is doubled, and so are the lines when 5/8 of
- * them are in use: what is there stays where it is. Lines are split by one more bit of the hash.
- * grow() gets memory for a part of the segment, before anybody touches it.
+ * at most USES times, and at most PATIENCE of them per insertion; the others leave. Lines that stay
+ * move up to where others have left, so that there are no gaps between them. Before something
+ * leaves that could be served, the arena is doubled, and so are the lines when 5/8 of them are in
+ * use: what is there stays where it is. Lines are split by one more bit of the hash. grow() gets
+ * memory for a part of the segment, before anybody touches it.
  *
  * Damage. Each line and each layout has a check of its content. When one that did not change fails
  * it, or the header does not look as it should, the segment is marked, and nobody uses it any more.
@@ -76,6 +77,7 @@ enum {
     OSC_CACHED_SHARED_TRIES = 8,     /**< of a hit whose line changes meanwhile */
     OSC_CACHED_SHARED_PATIENCE = 64, /**< lines that stay for an insertion because they were hit */
     OSC_CACHED_SHARED_USES = 3,      /**< hits that are counted, so often the hand passes by */
+    OSC_CACHED_SHARED_MOVES = 1024,  /**< units of lines that stay, moved for an insertion */
     OSC_CACHED_SHARED_MEMO = 256,    /**< keys whose lines a process remembers */
 };
 
@@ -272,7 +274,7 @@ static inline void osc_cached_shared_copy(void *to, const void *from, size_t byt
                          __ATOMIC_RELAXED);
     }
 #else
-    memcpy(to, from, bytes);
+    memmove(to, from, bytes); /* lines that move do so by less than their length, too */
 #endif
 }
 
