@@ -187,6 +187,22 @@ plain_get(ompi_osc_cached_window_t *window, uint32_t ways, void *origin_addr,
     return PLAIN_HIT;
 }
 
+/* A hit of the cache of the node, in a lane of the gate; see node_get(). */
+static bool is_shared_node_hit(ompi_osc_cached_window_t *window, osc_cached_lane_t *lane,
+                               ompi_osc_cached_peer_t *peer, osc_cached_key_t key, char *buffer,
+                               size_t bytes)
+{
+    osc_cached_shared_t *shared = &window->sharing->shared;
+    bool hit = window->rank != key.target && !ompi_osc_cached_is_dirty(peer)
+               && osc_cached_shared_hit(shared, key, 0, buffer, bytes, NULL, NULL, shared->more,
+                                        osc_cached_gate_may_change(lane));
+
+    if (hit) {
+        osc_cached_gate_count(lane, peer, bytes);
+    }
+    return hit;
+}
+
 /* The same with several threads, in a lane of the gate: beside hits of others, and while nobody
  * holds the lock. */
 __opal_attribute_noinline__ static bool is_shared_hit(ompi_osc_cached_window_t *window,
@@ -219,8 +235,11 @@ __opal_attribute_noinline__ static bool is_shared_hit(ompi_osc_cached_window_t *
         begin = (0 == lane->hits % MEASURED) ? ompi_osc_cached_now() : 0;
         key.address =
             (uint64_t) a->target_disp * unit_of(window, a->target) + (uint64_t) target->true_lb;
-        hit = osc_cached_gate_hit(lane, &window->cache, peer, key, 0, buffer, bytes);
-        if (OPAL_UNLIKELY(!hit && 0 != window->cache.config.block)) {
+        hit = ompi_osc_cached_shares(window)
+                  ? is_shared_node_hit(window, lane, peer, key, buffer, bytes)
+                  : osc_cached_gate_hit(lane, &window->cache, peer, key, 0, buffer, bytes);
+        if (OPAL_UNLIKELY(!hit && 0 != window->cache.config.block)
+            && !ompi_osc_cached_shares(window)) {
             block = block_of(window, peer, key, bytes);
             key.address = block.begin;
             hit =
@@ -281,7 +300,7 @@ node_get(ompi_osc_cached_window_t *window, uint32_t ways, void *origin_addr,
     key.address =
         (uint64_t) target_disp * unit_of(window, target) + (uint64_t) target_dt->super.true_lb;
     if (!osc_cached_shared_hit(&window->sharing->shared, key, 0, buffer, bytes, NULL, NULL,
-                               coherent ? coherent_term : NULL)) {
+                               coherent ? coherent_term : NULL, true)) {
         return PLAIN_MISS;
     }
     ++window->ticks;

@@ -173,6 +173,7 @@ void ompi_osc_cached_window_lock_threaded(ompi_osc_cached_window_t *window)
         window->ticks += (uint32_t) counts.hits;
         ompi_osc_cached_add(window, OSC_CACHED_STAT_gets, counts.hits);
         ompi_osc_cached_add(window, OSC_CACHED_STAT_hits, counts.hits);
+        ompi_osc_cached_add(window, OSC_CACHED_STAT_node_hits, counts.others);
         ompi_osc_cached_add(window, OSC_CACHED_STAT_bytes_served, counts.bytes);
     }
     if (0 < counts.flushes) {
@@ -215,6 +216,8 @@ static uint32_t find_ways(const ompi_osc_cached_window_t *window)
     bool plain = unseen && window->cache.open;
     bool coherent = NULL != window->coherence;
     bool simple = !coherent && NULL == window->sharing;
+    bool node = unseen && ompi_osc_cached_shares(window) && !window->uncounted;
+    bool gated = NULL != window->gate;
     uint32_t ways = coherent ? OSC_CACHED_WAY_COHERENT : 0;
 
     if (!keeps(window)) {
@@ -227,18 +230,18 @@ static uint32_t find_ways(const ompi_osc_cached_window_t *window)
     }
     ways |= quick ? OSC_CACHED_WAY_QUICK : 0;
     if (unseen && quick && ompi_osc_cached_shares(window)) {
-        ways |= window->uncounted ? 0 : OSC_CACHED_WAY_NODE;
+        ways |= node ? OSC_CACHED_WAY_NODE : 0;
     } else if (plain && quick) {
         ways |= simple ? OSC_CACHED_WAY_PLAIN : coherent ? OSC_CACHED_WAY_COHERENT_PLAIN : 0;
     }
-    ways |= (plain && NULL != window->gate && simple) ? OSC_CACHED_WAY_SHARED : 0;
+    ways |= (gated && ((plain && simple) || node)) ? OSC_CACHED_WAY_SHARED : 0;
     if (!window->uncounted && quick && OSC_CACHED_EPOCH_FENCE == window->epoch && !coherent) {
         ways |= OSC_CACHED_WAY_PLAIN_FENCE;
     }
     if (!window->uncounted && unseen && passive
         && (OSC_CACHED_MODE_TRANSPARENT != window->mode || ompi_osc_cached_is_coherent(window))) {
         ways |= quick ? OSC_CACHED_WAY_PLAIN_FLUSH : 0;
-        ways |= (plain && NULL != window->gate) ? OSC_CACHED_WAY_SHARED_FLUSH : 0;
+        ways |= (gated && (plain || node)) ? OSC_CACHED_WAY_SHARED_FLUSH : 0;
     }
     return ways;
 }

@@ -161,7 +161,7 @@ static uint64_t replay(long nodes, long ranks, struct core *cores, osc_cached_sh
                 osc_cached_key_t key = {begin[u] * sizeof(*neighbour), 0, 0};
                 osc_cached_buffer_t buffer = {.address = bytes};
 
-                if (!osc_cached_shared_hit(shared, key, 0, bytes, size, NULL, NULL, NULL)) {
+                if (!osc_cached_shared_hit(shared, key, 0, bytes, size, NULL, NULL, NULL, true)) {
                     ++misses;
                     (void) osc_cached_shared_publish(
                         shared, key, osc_cached_shared_stamp(shared, 0, 0, 0), &buffer, size, NULL);

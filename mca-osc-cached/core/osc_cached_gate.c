@@ -103,15 +103,6 @@ static void grow_older(const osc_cached_cache_t *cache, osc_cached_entry_t *entr
     __atomic_store_n(&entry->last, now, __ATOMIC_RELAXED);
 }
 
-/* One of MEMO times by chance: a rhythm might be that of the gets. */
-static bool may_change_memo(osc_cached_lane_t *lane)
-{
-    enum { MEMO = 16 };
-
-    lane->chance = lane->chance * 1664525 + 1013904223;
-    return lane->chance < UINT32_MAX / MEMO;
-}
-
 /* osc_cached_cache_find_again of one thread among several. Keys of two threads may have the same
  * place in the memo: if each hit changed it, both would wait for its line most of the time. */
 static osc_cached_entry_t *find(osc_cached_lane_t *lane, osc_cached_cache_t *cache,
@@ -129,23 +120,16 @@ static osc_cached_entry_t *find(osc_cached_lane_t *lane, osc_cached_cache_t *cac
     if (NULL == entry || entry->bytes < bytes) {
         return NULL;
     }
-    if (may_change_memo(lane)) {
+    if (osc_cached_gate_may_change(lane)) {
         __atomic_store_n(memo, entry, __ATOMIC_RELAXED);
     }
     return entry;
 }
 
-bool osc_cached_gate_hit(osc_cached_lane_t *lane, osc_cached_cache_t *cache,
-                         osc_cached_peer_t *peer, osc_cached_key_t key, uint32_t skip, void *buffer,
-                         size_t bytes)
+static void count_hit(osc_cached_lane_t *lane, osc_cached_peer_t *peer, size_t bytes)
 {
-    osc_cached_entry_t *entry = find(lane, cache, &peer->cache, key, skip + bytes);
     uint32_t at = (uint32_t) peer->rank % OSC_CACHED_GATE_PEERS;
 
-    if (NULL == entry) {
-        return false;
-    }
-    memcpy(buffer, (char *) osc_cached_storage_at(&cache->storage, entry->offset) + skip, bytes);
     ++lane->hits;
     lane->bytes += bytes;
     if (peer != lane->peers[at].peer) {
@@ -154,6 +138,25 @@ bool osc_cached_gate_hit(osc_cached_lane_t *lane, osc_cached_cache_t *cache,
         lane->peers[at].hits = 0;
     }
     ++lane->peers[at].hits;
+}
+
+void osc_cached_gate_count(osc_cached_lane_t *lane, osc_cached_peer_t *peer, size_t bytes)
+{
+    count_hit(lane, peer, bytes);
+    ++lane->others;
+}
+
+bool osc_cached_gate_hit(osc_cached_lane_t *lane, osc_cached_cache_t *cache,
+                         osc_cached_peer_t *peer, osc_cached_key_t key, uint32_t skip, void *buffer,
+                         size_t bytes)
+{
+    osc_cached_entry_t *entry = find(lane, cache, &peer->cache, key, skip + bytes);
+
+    if (NULL == entry) {
+        return false;
+    }
+    memcpy(buffer, (char *) osc_cached_storage_at(&cache->storage, entry->offset) + skip, bytes);
+    count_hit(lane, peer, bytes);
     grow_older(cache, entry, (uint32_t) cache->gets + lane->hits);
     return true;
 }
@@ -171,6 +174,7 @@ osc_cached_gate_counts_t osc_cached_gate_collect(osc_cached_gate_t *gate, osc_ca
             continue;
         }
         counts.hits += lane->hits;
+        counts.others += lane->others;
         counts.bytes += lane->bytes;
         counts.flushes += lane->flushes;
         for (int k = 0; k < OSC_CACHED_GATE_PEERS; ++k) {
@@ -181,6 +185,7 @@ osc_cached_gate_counts_t osc_cached_gate_collect(osc_cached_gate_t *gate, osc_ca
             osc_cached_profit_follow(&costs->hit_ns, lane->hit_ns);
         }
         lane->hits = 0;
+        lane->others = 0;
         lane->bytes = 0;
         lane->flushes = 0;
         lane->hit_ns = 0;
@@ -194,7 +199,7 @@ int osc_cached_gate_verify(const osc_cached_gate_t *gate)
 {
     for (uint32_t i = 0; i < OSC_CACHED_GATE_LANES; ++i) {
         const osc_cached_lane_t *lane = &gate->lanes[i];
-        uint32_t left = lane->hits | lane->flushes | lane->hit_ns;
+        uint32_t left = lane->hits | lane->others | lane->flushes | lane->hit_ns;
 
         for (int k = 0; k < OSC_CACHED_GATE_PEERS; ++k) {
             left |= lane->peers[k].hits;

@@ -48,7 +48,7 @@ enum {
     OSC_CACHED_GATE_PEERS = 4,      /**< peers whose hits a lane counts */
     OSC_CACHED_GATE_PATIENCE = 256, /**< looks at a closed gate before the lock is asked for */
     OSC_CACHED_GATE_AGES = 16,      /**< gets in which an entry grows older once, the fewest */
-    OSC_CACHED_GATE_AGES_MAX = 1024 /**< and the most */
+    OSC_CACHED_GATE_AGES_MAX = 16384 /**< and the most */
 };
 
 /** Two lines that one thread uses at a time. */
@@ -56,6 +56,7 @@ typedef struct {
     _Alignas(64) _Atomic uint32_t taken;
     uint32_t hits;    /**< since the last collection */
     uint64_t bytes;   /**< of these hits */
+    uint32_t others;  /**< of these hits, those of another cache */
     uint32_t flushes; /**< that had nothing to wait for */
     uint32_t quiet;   /**< of these, since others' operations were looked at; not collected */
     uint32_t
@@ -76,6 +77,7 @@ typedef struct {
 /** What lanes have counted. */
 typedef struct {
     uint64_t hits;
+    uint64_t others; /**< of these, of another cache */
     uint64_t bytes;
     uint64_t flushes;
 } osc_cached_gate_counts_t;
@@ -119,6 +121,19 @@ static inline bool osc_cached_gate_round_ends(const osc_cached_peer_t *peer)
 {
     return peer->profit.round <= __atomic_load_n(&peer->profit.looked, __ATOMIC_RELAXED);
 }
+
+/** Whether a hit may change what hits of all threads read, to make the next one faster: one of 16
+ * times by chance. A rhythm might be that of the gets. */
+static inline bool osc_cached_gate_may_change(osc_cached_lane_t *lane)
+{
+    enum { TIMES = 16 };
+
+    lane->chance = lane->chance * 1664525 + 1013904223;
+    return lane->chance < UINT32_MAX / TIMES;
+}
+
+/** A hit of another cache; the peer is not nobody. */
+void osc_cached_gate_count(osc_cached_lane_t *lane, osc_cached_peer_t *peer, size_t bytes);
 
 /**
  * A get, in a lane. The cache must be open, and the peer not be nobody.

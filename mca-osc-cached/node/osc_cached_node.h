@@ -92,7 +92,7 @@ static inline bool ompi_osc_cached_node_get(ompi_osc_cached_window_t *window, os
     return !ompi_osc_cached_type_is_own(key.layout)
            && osc_cached_shared_hit(&window->sharing->shared, key, skip, buffer->address, bytes,
                                     NULL == buffer->type ? NULL : buffer, window->cache.config.copy,
-                                    window->sharing->shared.more);
+                                    window->sharing->shared.more, true);
 }
 
 /** Whether nobody may keep what is fetched from a target; ask after the stamp was taken. */

@@ -3,10 +3,13 @@
  *
  * test: for=osc-cached cache="mode=always" ranks=2,3 threads=4 cflags="-pthread" needs=cache
  * test: for=osc-cached cache="mode=always window_memory=8K" ranks=3 threads=4 cflags="-pthread" needs=cache
+ * test: for=osc-cached cache="mode=always share=on" ranks=3 threads=4 cflags="-pthread" needs=cache args=node
+ * test: for=osc-cached cache="mode=always share=on window_memory=8K" ranks=3 threads=4 cflags="-pthread" needs=cache args=node
+ * test: for=osc-cached cache="mode=coherent stores=sync" ranks=3 threads=4 cflags="-pthread" needs=cache args=node
  *
  * Rank 0 has the threads. They read what is never written, again and again; the third one also what
  * others have not asked for. The second time the fourth writes to a place of its own, and reads it
- * back.
+ * back. With an argument: most hits are of the cache of the node.
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -61,11 +64,12 @@ int main(int argc, char **argv)
 {
     pthread_t thread[THREADS];
     struct counters c;
+    static int memory[N];
     int *base;
 
     test_init_thread(&argc, &argv, MPI_THREAD_MULTIPLE);
     test_needs_threads_that_end();
-    win = test_win_make(NULL, N * sizeof(int), sizeof(int), &base);
+    win = test_win_make(argc < 2 ? NULL : memory, N * sizeof(int), sizeof(int), &base);
     counters_open(&c, &win);
     for (int i = 0; i < N; ++i) {
         base[i] = 100000 * test_rank + i;
@@ -84,6 +88,8 @@ int main(int argc, char **argv)
             }
             CHECK(0 < writing || test_is_plain() || THREADS * ROUNDS / 4 < counter(&c, "hits"),
                   "%lu hits of %d gets", counter(&c, "hits"), THREADS * ROUNDS);
+            CHECK(0 < writing || argc < 2 || THREADS * ROUNDS / 4 < counter(&c, "node_hits"),
+                  "%lu hits of the node's cache", counter(&c, "node_hits"));
         }
         for (int i = 0; i < THREADS; ++i) {
             CHECK(0 == bad[i], "thread %d: %d values are wrong", i, bad[i]);
@@ -96,6 +102,7 @@ int main(int argc, char **argv)
         COUNTS(&c, "puts", all_puts, "puts of all threads");
         counters_add_up(&c);
     }
+    test_barrier();
     OK(MPI_Win_unlock_all(win));
     counters_close(&c);
     OK(MPI_Win_free(&win));

@@ -55,6 +55,7 @@ static void lock(void)
     window.counts.hits += more.hits;
     window.counts.bytes += more.bytes;
     window.counts.flushes += more.flushes;
+    window.counts.others += more.others;
 }
 
 static void unlock(void)
@@ -346,10 +347,14 @@ static void test_counts(void **state)
     assert_int_equal(byte_of(key_of(1, 0), 0, bytes_of(key_of(1, 0)) - 1), last);
     assert_false(osc_cached_gate_hit(lane, &window.cache, osc_cached_peers_find(&window.peers, 1),
                                      key_of(1, 0), (uint32_t) bytes_of(key_of(1, 0)), &last, 1));
+    /* of another cache */
+    osc_cached_gate_count(lane, osc_cached_peers_find(&window.peers, 1), 100);
+    ++hits;
     osc_cached_gate_leave(lane);
     lock();
     check_all();
     assert_int_equal(hits, window.counts.hits);
+    assert_int_equal(1, window.counts.others);
     assert_int_equal(before + hits, window.cache.gets);
     assert_true(0 < window.costs.hit_ns);
     /* hits alone end a round, too */
@@ -406,7 +411,7 @@ static void test_memo(void **state)
  * would wait for each other. */
 static void test_ages(void **state)
 {
-    enum { ENTRIES = 32, TURNS = 100 };
+    enum { ENTRIES = 32, TURNS = 2000 };
     unsigned char buffer[BYTES_MAX + 1];
     osc_cached_key_t key = key_of(1, 0);
     osc_cached_peer_t *peer;

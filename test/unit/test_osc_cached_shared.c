@@ -150,7 +150,7 @@ static bool is_whole(osc_cached_key_t key, const uint64_t *words, size_t bytes)
 
 static bool hit(osc_cached_shared_t *shared, osc_cached_key_t key, uint64_t *words, size_t bytes)
 {
-    return osc_cached_shared_hit(shared, key, 0, words, bytes, NULL, NULL, shared->more);
+    return osc_cached_shared_hit(shared, key, 0, words, bytes, NULL, NULL, shared->more, true);
 }
 
 /* A get that missed: its bytes are those of this moment. */
@@ -193,9 +193,9 @@ static void what_is_kept_is_found(void **state)
     assert_true(hit(&other, key, words, bytes));
     assert_true(is_whole(key, words, bytes));
     assert_false(hit(&other, key, words, bytes + 1)); /* more than it has */
-    assert_true(osc_cached_shared_hit(&other, key, 16, words, bytes - 16, NULL, NULL, NULL));
+    assert_true(osc_cached_shared_hit(&other, key, 16, words, bytes - 16, NULL, NULL, NULL, true));
     assert_int_equal(word_of(key, 0, 2), words[0]);
-    assert_false(osc_cached_shared_hit(&other, key, 16, words, bytes - 15, NULL, NULL, NULL));
+    assert_false(osc_cached_shared_hit(&other, key, 16, words, bytes - 15, NULL, NULL, NULL, true));
     key.layout = 1;
     assert_false(hit(&other, key, words, 8));
     segment_close(&segment);

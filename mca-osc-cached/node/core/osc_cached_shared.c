@@ -188,7 +188,7 @@ void osc_cached_shared_condemn(osc_cached_shared_t *shared)
 
 bool osc_cached_shared_hit_slowly(osc_cached_shared_t *shared, osc_cached_key_t key, uint32_t skip,
                                   void *to, size_t bytes, const osc_cached_buffer_t *typed,
-                                  osc_cached_copy_fn_t copy)
+                                  osc_cached_copy_fn_t copy, bool remember)
 {
     uint64_t hash = osc_cached_key_hash(&shared->seed, key);
     uint64_t slots = atomic_load_explicit(&shared->header->slots, memory_order_acquire);
@@ -211,8 +211,9 @@ bool osc_cached_shared_hit_slowly(osc_cached_shared_t *shared, osc_cached_key_t 
                 break;
             }
         }
-        if (OSC_CACHED_SHARED_HIT == found) {
-            *osc_cached_shared_memo(shared, key) = (uint32_t) slot;
+        if (OSC_CACHED_SHARED_HIT == found && remember) {
+            atomic_store_explicit(osc_cached_shared_memo(shared, key), (uint32_t) slot,
+                                  memory_order_relaxed);
         }
         if (OSC_CACHED_SHARED_OTHER != found) {
             return OSC_CACHED_SHARED_HIT == found;

@@ -69,7 +69,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#define OSC_CACHED_SHARED_MAGIC UINT64_C(0x6f73635f6e6f6431)
+/* each hit compares it: a number that processors make with one instruction */
+#define OSC_CACHED_SHARED_MAGIC (UINT64_C(0x6e6f) << 48)
 
 enum {
     OSC_CACHED_SHARED_UNIT = 16,     /**< bytes of the arena that are given out together */
@@ -147,10 +148,10 @@ typedef struct {
     void *context;
     osc_cached_more_fn_t more; /**< set after create or attach, by all; NULL: none */
     const void *more_context;
-    _Atomic uint64_t recoveries;           /**< of those of the header, this process's */
-    uint32_t rest;                         /**< insertions until grow is asked again */
-    uint64_t layouts_used;                 /**< bytes of layouts that were seen: never less */
-    uint32_t memo[OSC_CACHED_SHARED_MEMO]; /**< lines of keys that were hit lately */
+    _Atomic uint64_t recoveries; /**< of those of the header, this process's */
+    uint32_t rest;               /**< insertions until grow is asked again */
+    uint64_t layouts_used;       /**< bytes of layouts that were seen: never less */
+    _Atomic uint32_t memo[OSC_CACHED_SHARED_MEMO]; /**< lines of keys that were hit lately */
 } osc_cached_shared_t;
 
 /** Bytes of the segment. The first osc_cached_shared_first(config) of them must have memory; grow
@@ -193,17 +194,18 @@ static inline bool osc_cached_shared_is_good(const osc_cached_shared_t *shared)
            == atomic_load_explicit(&shared->header->magic, memory_order_relaxed);
 }
 
-/** The stamp of bytes, with this function for its second term, which must be the one of the view.
- */
+/** The stamp of bytes, with this function for its second term, which must be the one of the view. A
+ * hit needs no order here: who knows of an invalidation sees it, and what happens meanwhile comes
+ * after the hit. */
 __attribute__((__always_inline__)) static inline uint64_t
 osc_cached_shared_sum(const osc_cached_shared_t *shared, osc_cached_more_fn_t more, int32_t target,
                       uint64_t address, size_t bytes)
 {
-    uint64_t sum = atomic_load_explicit(&shared->header->generation, memory_order_acquire);
+    uint64_t sum = atomic_load_explicit(&shared->header->generation, memory_order_relaxed);
 
     return (NULL == more) ? sum
                                 + atomic_load_explicit(&shared->targets[target].generation,
-                                                       memory_order_acquire)
+                                                       memory_order_relaxed)
                           : sum + more(shared->more_context, target, address, bytes);
 }
 
@@ -211,7 +213,10 @@ osc_cached_shared_sum(const osc_cached_shared_t *shared, osc_cached_more_fn_t mo
 static inline uint64_t osc_cached_shared_stamp(const osc_cached_shared_t *shared, int32_t target,
                                                uint64_t address, size_t bytes)
 {
-    return osc_cached_shared_sum(shared, shared->more, target, address, bytes);
+    uint64_t stamp = osc_cached_shared_sum(shared, shared->more, target, address, bytes);
+
+    atomic_thread_fence(memory_order_acquire);
+    return stamp;
 }
 
 /** Whether somebody's write to the target is on its way. */
@@ -249,8 +254,8 @@ static inline uint64_t osc_cached_shared_name(osc_cached_key_t key)
 static inline uint64_t osc_cached_shared_check(uint64_t address, uint64_t name, uint64_t stamp,
                                                uint64_t place)
 {
-    /* factors are odd: any change of one of them changes it; and small: they cost nothing */
-    return address + 3 * name + 5 * stamp + 9 * place;
+    /* any change of one of them changes it, and each hit has the time for it */
+    return (address ^ name) + (stamp ^ place);
 }
 
 static inline uint64_t osc_cached_shared_units(uint64_t bytes)
@@ -317,7 +322,7 @@ osc_cached_shared_look(osc_cached_shared_t *shared, uint64_t slot, osc_cached_ke
     }
     /* what passes was written together, and units once given have memory for ever */
     if (check != osc_cached_shared_check(address, own, stamp, place)) {
-        osc_cached_shared_fence();
+        atomic_thread_fence(memory_order_acquire);
         if (sequence != atomic_load_explicit(&line->sequence, memory_order_relaxed)) {
             return OSC_CACHED_SHARED_CHANGED;
         }
@@ -333,7 +338,7 @@ osc_cached_shared_look(osc_cached_shared_t *shared, uint64_t slot, osc_cached_ke
     } else {
         copy(typed, (void *) from, bytes, true);
     }
-    osc_cached_shared_fence();
+    atomic_thread_fence(memory_order_acquire);
     if (sequence != atomic_load_explicit(&line->sequence, memory_order_relaxed)) {
         return OSC_CACHED_SHARED_CHANGED;
     }
@@ -347,10 +352,11 @@ osc_cached_shared_look(osc_cached_shared_t *shared, uint64_t slot, osc_cached_ke
 /** osc_cached_shared_hit when the line is not that of the last time, or has changed. */
 bool osc_cached_shared_hit_slowly(osc_cached_shared_t *shared, osc_cached_key_t key, uint32_t skip,
                                   void *to, size_t bytes, const osc_cached_buffer_t *typed,
-                                  osc_cached_copy_fn_t copy);
+                                  osc_cached_copy_fn_t copy, bool remember);
 
 /** Where the line of a key is remembered. */
-static inline uint32_t *osc_cached_shared_memo(osc_cached_shared_t *shared, osc_cached_key_t key)
+static inline _Atomic uint32_t *osc_cached_shared_memo(osc_cached_shared_t *shared,
+                                                       osc_cached_key_t key)
 {
     uint64_t mixed = key.address ^ key.address >> 8 ^ (uint64_t) (uint32_t) key.target << 3;
 
@@ -358,31 +364,34 @@ static inline uint32_t *osc_cached_shared_memo(osc_cached_shared_t *shared, osc_
 }
 
 /**
- * Copy bytes of a line, if they are there. Not for two threads with the same view.
+ * Copy bytes of a line, if they are there.
  *
  * @param to     where; of a buffer with a type any
  * @param typed  NULL, or that buffer
  * @param skip   bytes from the begin of the line's
  * @param copy   for buffers with a type
  * @param more   that of the view, for compilers that know it
+ * @param remember  where the line is: not each time, when several threads have the same view
  * @return whether they were; if not, anything may be in the buffer
  */
 __attribute__((__always_inline__)) static inline bool
 osc_cached_shared_hit(osc_cached_shared_t *shared, osc_cached_key_t key, uint32_t skip, void *to,
                       size_t bytes, const osc_cached_buffer_t *typed, osc_cached_copy_fn_t copy,
-                      osc_cached_more_fn_t more)
+                      osc_cached_more_fn_t more, bool remember)
 {
     osc_cached_shared_found_t found;
+    uint32_t slot;
 
     if (!osc_cached_shared_is_good(shared)) {
         return false;
     }
     /* any line may be there: only its key is believed */
-    found = osc_cached_shared_look(shared, *osc_cached_shared_memo(shared, key), key, skip, to,
-                                   bytes, typed, copy, more);
+    slot = atomic_load_explicit(osc_cached_shared_memo(shared, key), memory_order_relaxed);
+    found = osc_cached_shared_look(shared, slot, key, skip, to, bytes, typed, copy, more);
     return OSC_CACHED_SHARED_HIT == found
            || (OSC_CACHED_SHARED_MISS != found
-               && osc_cached_shared_hit_slowly(shared, key, skip, to, bytes, typed, copy));
+               && osc_cached_shared_hit_slowly(shared, key, skip, to, bytes, typed, copy,
+                                               remember));
 }
 
 /**
