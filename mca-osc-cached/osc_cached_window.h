@@ -84,8 +84,8 @@ BEGIN_C_DECLS
  *
  * and LOOKUP ... COHERENT in coherent windows, with COHERENT_PLAIN in the place of PLAIN, LATER in
  * that of EVERYONE after MPI_Win_lock_all, and without SHARED and PLAIN_FENCE; in windows that
- * share the cache of their node, NODE in the place of PLAIN in modes always and user, and no
- * SHARED;
+ * share the cache of their node, NODE in the place of PLAIN, and SHARED in coherent ones, too, both
+ * also before the window's own cache is open, and while all operations are counted;
  *
  * with LOOKUP also EVERYONE and PASSIVE, as the epoch says; and while all operations are counted,
  * with QUICK in a fence epoch PLAIN_FENCE, and in a passive epoch that is not of mode transparent,

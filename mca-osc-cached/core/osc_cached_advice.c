@@ -23,6 +23,12 @@ static const double enough = 0.8;
 /* Gets of which less than this part repeats leave nothing to explain. */
 static const double few = 0.1;
 
+/* A coherent cache that would serve less than this part of the gets costs more than it saves: its
+ * misses and writes need messages. */
+static const double mostly = 0.5;
+/* Bytes that are dropped together where data is coherent: a page of most machines. */
+static const double block = 4096;
+
 static void merge(osc_cached_advice_row_t *into, const osc_cached_advice_row_t *row)
 {
     into->windows += row->windows;
@@ -68,8 +74,8 @@ static double sum_of(const osc_cached_advice_row_t *row, int sum)
     return all;
 }
 
-/* Of both sides together, times of the process with the most gets. Gets that are as fast as hits are
- * not cached. */
+/* Of both sides together, times of the process with the most gets. Gets that are as fast as hits
+ * are not cached. */
 static osc_cached_prediction_t predict(const osc_cached_advice_t *advice,
                                        const osc_cached_advice_row_t *row,
                                        osc_cached_advise_life_t life, double memory)
@@ -107,7 +113,32 @@ static osc_cached_advice_verdict_t why_not(const osc_cached_advice_t *advice,
            : (told->repeated < few) ? OSC_CACHED_ADVICE_DISTINCT
            : (least <= predict(advice, row, OSC_CACHED_ADVISE_REPEATS, HUGE_VAL).saving_ns)
                ? OSC_CACHED_ADVICE_WRITTEN
-               : OSC_CACHED_ADVICE_CHEAP;
+           : (2 * sum_of(row, OSC_CACHED_ADVISE_DIFFERED + OSC_CACHED_ADVISE_REPEATS)
+              <= sum_of(row, OSC_CACHED_ADVISE_CHECKED + OSC_CACHED_ADVISE_REPEATS))
+               ? OSC_CACHED_ADVICE_CHEAP
+           : (0 < told->differed) ? OSC_CACHED_ADVICE_CHANGES
+                                  : OSC_CACHED_ADVICE_WRITTEN;
+}
+
+/* What a coherent cache could do. The prediction leaves out repeated gets whose bytes differed; but
+ * a write drops all of its block, and so what other gets have brought of it. */
+static osc_cached_prediction_t predict_coherent(const osc_cached_advice_t *advice,
+                                                const osc_cached_advice_row_t *row)
+{
+    osc_cached_prediction_t coherent =
+        predict(advice, row, OSC_CACHED_ADVISE_REPEATS, advice->memory);
+    double checked = sum_of(row, OSC_CACHED_ADVISE_CHECKED + OSC_CACHED_ADVISE_REPEATS);
+    double differed = sum_of(row, OSC_CACHED_ADVISE_DIFFERED + OSC_CACHED_ADVISE_REPEATS);
+    double bytes = sum_of(row, OSC_CACHED_ADVISE_GET_BYTES);
+    double others = (0 < bytes) ? block * sum_of(row, OSC_CACHED_ADVISE_TIMED_GETS) / bytes - 1 : 0;
+
+    if (0 < checked && 0 < others) {
+        double whole = pow(1 - differed / checked, others);
+
+        coherent.hit_rate *= whole;
+        coherent.saving_ns *= whole;
+    }
+    return coherent;
 }
 
 osc_cached_advice_told_t osc_cached_advice_of(const osc_cached_advice_t *advice,
@@ -146,11 +177,18 @@ osc_cached_advice_told_t osc_cached_advice_of(const osc_cached_advice_t *advice,
     if (best.saving_ns <= least_saving * best.total_ns) {
         told.verdict = why_not(advice, row, &told);
         told.memory = memory;
-        return told;
-    }
-    if (0 < told.differed && OSC_CACHED_ADVISE_TRANSPARENT != told.life) {
+        if (OSC_CACHED_ADVICE_WRITTEN != told.verdict) {
+            return told;
+        }
+    } else if (0 < told.differed && OSC_CACHED_ADVISE_TRANSPARENT != told.life) {
         told.verdict = OSC_CACHED_ADVICE_CHANGES;
-        best = predict(advice, row, OSC_CACHED_ADVISE_REPEATS, advice->memory);
+    }
+    if (OSC_CACHED_ADVICE_SERVES != told.verdict) {
+        best = predict_coherent(advice, row);
+        if (best.hit_rate < mostly || best.saving_ns <= least_saving * best.total_ns) {
+            best.saving_ns = 0;
+        }
+        told.coherent_ns = best.saving_ns;
     }
     told.hit_rate = best.hit_rate;
     told.saving_ns = best.saving_ns;
@@ -178,6 +216,16 @@ static void add_times(osc_cached_text_t *text, double part, double whole)
         whole /= 1000;
     }
     add(text, "%.3g of %.3g %s", part, whole, units[unit]);
+}
+
+static void add_coherent(osc_cached_text_t *text, const osc_cached_advice_told_t *told,
+                         const char *gets)
+{
+    if (0 < told->coherent_ns) {
+        add(text, "; mode coherent could serve about %.3g %% of %s gets and save ",
+            100 * told->hit_rate, gets);
+        add_times(text, told->coherent_ns, told->total_ns);
+    }
 }
 
 static void add_reason(osc_cached_text_t *text, const osc_cached_advice_told_t *told)
@@ -213,9 +261,10 @@ static void add_reason(osc_cached_text_t *text, const osc_cached_advice_told_t *
         break;
     case OSC_CACHED_ADVICE_WRITTEN:
         add(text,
-            "nothing to gain: %.3g %% of %s gets repeat, but the process writes to the target "
-            "between them",
+            "%s: %.3g %% of %s gets repeat, but the process writes to the target between them",
+            (0 < told->coherent_ns) ? "mode always gains nothing" : "nothing to gain",
             100 * told->repeated, gets);
+        add_coherent(text, told, gets);
         break;
     case OSC_CACHED_ADVICE_LARGE:
         add(text,
@@ -226,13 +275,10 @@ static void add_reason(osc_cached_text_t *text, const osc_cached_advice_told_t *
     case OSC_CACHED_ADVICE_CHANGES:
         add(text, "bytes differed in %s of %s repeated gets: mode %s would be wrong", differed,
             checked, mode_of(told->life));
-        if (0 < told->saving_ns) {
-            add(text,
-                "; mode user with MPIX_Win_cache_invalidate or the info key "
-                "ompi_osc_cached_invalidate where data changes, or mode coherent, could serve up "
-                "to %.3g %% of %s gets and save ",
-                100 * told->hit_rate, gets);
-            add_times(text, told->saving_ns, told->total_ns);
+        add_coherent(text, told, gets);
+        if (0 < told->coherent_ns) {
+            add(text, ", and so could mode user with MPIX_Win_cache_invalidate or the info key "
+                      "ompi_osc_cached_invalidate where data changes");
         }
         break;
     case OSC_CACHED_ADVICE_SERVES:
@@ -291,7 +337,7 @@ static void add_pattern(osc_cached_text_t *text, const char *name)
 }
 
 /* A list of NAME=VALUE. */
-enum { SETTINGS = 2, SETTING_BYTES = 64 + OSC_CACHED_ADVICE_ROWS * 96 };
+enum { SETTINGS = 3, SETTING_BYTES = 64 + OSC_CACHED_ADVICE_ROWS * 96 };
 
 typedef struct {
     int count;
@@ -349,6 +395,23 @@ static void set_all(settings_t *settings, const osc_cached_advice_t *advice)
     }
 }
 
+/* With what a coherent cache may do for windows that no other one helps, too.
+ * @return ns that it could save; 0: there are none */
+static double set_coherent(settings_t *settings, const osc_cached_advice_t *advice)
+{
+    double ns = 0;
+
+    for (int i = 0; i < advice->count; ++i) {
+        ns += osc_cached_advice_of(advice, &advice->rows[i]).coherent_ns;
+    }
+    set_all(settings, advice);
+    if (0 == settings->count) {
+        add_setting(settings, "osc", "cached");
+    }
+    add_setting(settings, "osc_cached_stores", "sync");
+    return ns;
+}
+
 /* Whether there is something that helpers execute; what they save is not predicted. */
 static bool may_help(const osc_cached_advice_t *advice)
 {
@@ -368,6 +431,19 @@ static uint32_t processes_of(const osc_cached_advice_t *advice)
         most = (most < advice->rows[i].processes) ? advice->rows[i].processes : most;
     }
     return most;
+}
+
+/* As options of mpirun. */
+static void add_options(osc_cached_text_t *text, const settings_t *settings)
+{
+    for (int i = 0; i < settings->count; ++i) {
+        const char *value = strchr(settings->list[i], '=') + 1;
+        const char *quote = (NULL != strchr(value, ' ')) ? "\"" : "";
+
+        add(text, " --mca %.*s %s%s%s", (int) (value - settings->list[i] - 1), settings->list[i],
+            quote, value, quote);
+    }
+    add(text, "\n");
 }
 
 void osc_cached_advice_print(const osc_cached_advice_t *advice, char *buffer, size_t size)
@@ -398,26 +474,27 @@ void osc_cached_advice_print(const osc_cached_advice_t *advice, char *buffer, si
         add(&text, "\n");
     }
     set_all(&settings, advice);
-    add(&text, (0 < settings.count) ? "  Run with:"
-               : may_help(advice)
-                   ? "  Run without osc/cached, unless a run with its helpers is faster: --mca osc "
-                     "cached\n"
-                   : "  Run without osc/cached\n");
-    for (int i = 0; i < settings.count; ++i) {
-        char *value = strchr(settings.list[i], '=');
-        const char *quote = (NULL != strchr(value, ' ')) ? "\"" : "";
-
-        *value++ = '\0';
-        add(&text, " --mca %s %s%s%s%s", settings.list[i], quote, value, quote,
-            (i + 1 == settings.count) ? "\n" : "");
+    if (0 < settings.count) {
+        add(&text, "  Run with:");
+        add_options(&text, &settings);
+    } else {
+        add(&text, may_help(advice)
+                       ? "  Run without osc/cached, unless a run with its helpers is faster: --mca "
+                         "osc cached\n"
+                       : "  Run without osc/cached\n");
+    }
+    if (0 < set_coherent(&settings, advice)) {
+        add(&text, "  Or try, if the program is correct in MPI's separate memory model "
+                   "(osc_cached(7), CONSISTENCY):");
+        add_options(&text, &settings);
     }
 }
 
 /* JSON */
 
-static void add_settings(osc_cached_text_t *text, const settings_t *settings)
+static void add_settings(osc_cached_text_t *text, const char *name, const settings_t *settings)
 {
-    add(text, "\"recommendation\": [");
+    add(text, "\"%s\": [", name);
     for (int i = 0; i < settings->count; ++i) {
         add(text, "%s", (0 == i) ? "" : ", ");
         osc_cached_text_string(text, settings->list[i]);
@@ -430,7 +507,7 @@ void osc_cached_advice_json(const osc_cached_advice_t *advice, char *buffer, siz
     osc_cached_text_t text = {.at = buffer, .left = size};
     osc_cached_advise_life_t life;
     bool one = is_one_for_all(advice, &life);
-    double saving = 0, total = 0;
+    double saving = 0, total = 0, coherent;
     settings_t settings;
 
     add(&text, "{\"osc_cached_advise\": {\"windows\": [");
@@ -451,7 +528,7 @@ void osc_cached_advice_json(const osc_cached_advice_t *advice, char *buffer, siz
         osc_cached_text_string(&text, row->name);
         add(&text, ", \"windows\": %" PRIu32 ", \"inner\": \"%s\", \"processes\": %" PRIu32 ", ",
             row->windows, row->inner, row->processes);
-        add_settings(&text, &settings);
+        add_settings(&text, "recommendation", &settings);
         add(&text,
             ", \"gets\": %.0f, \"repeated_rate\": %.4f, \"predicted_hit_rate\": %.4f, "
             "\"predicted_saving_seconds\": %.6f, \"total_seconds\": %.6f, \"memory_bytes\": %.0f, "
@@ -462,8 +539,13 @@ void osc_cached_advice_json(const osc_cached_advice_t *advice, char *buffer, siz
         add(&text, "}");
     }
     add(&text, "], ");
+    coherent = set_coherent(&settings, advice);
+    if (0 < coherent) {
+        add_settings(&text, "candidate", &settings);
+        add(&text, ", \"candidate_saving_seconds\": %.6f, ", (coherent + saving) / 1e9);
+    }
     set_all(&settings, advice);
-    add_settings(&text, &settings);
+    add_settings(&text, "recommendation", &settings);
     add(&text, ", \"predicted_saving_seconds\": %.6f, \"total_seconds\": %.6f}}\n", saving / 1e9,
         total / 1e9);
 }

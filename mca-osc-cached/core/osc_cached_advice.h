@@ -59,13 +59,14 @@ typedef enum {
 /** What is told of a window. */
 typedef struct {
     osc_cached_advice_verdict_t verdict;
-    osc_cached_advise_life_t life;                /**< that is recommended, or would be */
-    double gets, repeated;      /**< the part of the gets that repeat */
-    double get_ns;              /**< of a get */
-    double saving_ns, total_ns; /**< of the process with the most gets */
-    double hit_rate, memory;    /**< means of its processes */
-    double checked, differed;   /**< repeated gets */
-    double atomics; /**< of processes on other nodes: a helper there may execute them */
+    osc_cached_advise_life_t life; /**< that is recommended, or would be */
+    double gets, repeated;         /**< the part of the gets that repeat */
+    double get_ns;                 /**< of a get */
+    double saving_ns, total_ns;    /**< of the process with the most gets */
+    double hit_rate, memory;       /**< means of its processes */
+    double checked, differed;      /**< repeated gets */
+    double coherent_ns; /**< that a coherent cache could save, where others would not; 0: nothing */
+    double atomics;     /**< of processes on other nodes: a helper there may execute them */
 } osc_cached_advice_told_t;
 
 /** Add a window (row->windows is 1). */

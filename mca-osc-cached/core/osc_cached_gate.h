@@ -18,7 +18,7 @@
  * thread at a time, mostly to the same one, and is in a cache line of its own, so that threads do
  * not disturb each other. What a hit has to count is counted in the lane, and collected by the one
  * who has closed the gate. A hit changes two things more, by atomic stores: the age of its entry,
- * and the cache's memo.
+ * and the cache's memo; one of another cache (osc_cached_gate_count) whatever that allows.
  *
  * Why nobody is inside while the gate is closed: one who enters takes the lane, and then looks at
  * the gate; one who closes closes the gate, and then looks at the lanes. All four are sequentially
