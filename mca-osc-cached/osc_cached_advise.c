@@ -182,6 +182,9 @@ __opal_attribute_noinline__ static osc_cached_advise_t *first_get(ompi_osc_cache
     if (NULL == *side) {
         *side = osc_cached_advise_create(&osc_cached_alloc_default,
                                          ompi_osc_cached_now() ^ (uintptr_t) window);
+        if (NULL != *side) {
+            (*side)->cheap_ns = ompi_osc_cached_cheap_below();
+        }
     }
     advised->by_target[target] = *side;
     advised->only =
@@ -286,6 +289,7 @@ watched_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
 
     lock(window);
     side = side_of(window, target);
+    side = (NULL != side && osc_cached_advise_rests(side)) ? NULL : side;
     if (NULL != side) {
         hash = hash_of(target, target_disp, target_dt);
         followed = osc_cached_advise_count(side, hash, target);
@@ -309,7 +313,9 @@ static int advised_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
     if (OPAL_LIKELY(NULL != window && !window->threaded && 0 <= target)) {
         osc_cached_advise_t *side = window->advised->by_target[target];
 
-        if (OPAL_LIKELY(NULL != side && !side->timing)) {
+        if (NULL != side && osc_cached_advise_rests(side)) {
+            next = window->advised->below.osc_get;
+        } else if (OPAL_LIKELY(NULL != side && !side->timing)) {
             uint64_t hash = hash_of(target, target_disp, target_dt);
 
             if (OPAL_UNLIKELY(osc_cached_advise_count(side, hash, target))) {

@@ -18,6 +18,7 @@ enum {
     GETS_PER_WORK = 64, /* that may come with at least so many gets each */
     ALL_TIMED = 64,     /* batches that are measured at the start */
     TIMED = 32,         /* then one of these, on average */
+    REST = 32768,       /* gets that are not watched, when they are cheap */
     /* what a hit takes, and a miss more than a get (bench/results/misses.md), and bytes that are
      * copied in a ns; the profit estimate of the cache measures them, here there is no cache */
     HIT_NS = 50,
@@ -270,6 +271,31 @@ void osc_cached_advise_compare(osc_cached_advise_t *advise, uint64_t hash, int t
 
 /* Times */
 
+static double ratio(double part, double whole)
+{
+    return (0 < whole) ? part / whole : 0;
+}
+
+/* What a get takes, of these sums. */
+static double get_ns_of(const double sums[OSC_CACHED_ADVISE_SUMS], double gets, double batches)
+{
+    return ratio(SUM(sums, GET_NS), SUM(sums, TIMED_GETS))
+           + ratio(SUM(sums, BATCH_NS), SUM(sums, TIMED_BATCHES)) * ratio(batches, gets);
+}
+
+/* After a batch that was measured: there is nothing to save. */
+static void rest_if_cheap(osc_cached_advise_t *advise)
+{
+    if (ALL_TIMED <= SUM(advise->sums, TIMED_BATCHES)
+        && get_ns_of(advise->sums, (double) advise->gets, (double) advise->batches)
+               < advise->cheap_ns) {
+        advise->resting = REST;
+        advise->rests += REST;
+        advise->untimed = TIMED;
+        advise->timing = false;
+    }
+}
+
 void osc_cached_advise_issued(osc_cached_advise_t *advise, uint32_t bytes, uint64_t ns)
 {
     ++SUM(advise->sums, TIMED_GETS);
@@ -304,6 +330,7 @@ void osc_cached_advise_measured(osc_cached_advise_t *advise, uint64_t ns)
     advise->untimed =
         (advise->batches < ALL_TIMED) ? 1 : 1 + (uint32_t) (advise->random >> 32) % (2 * TIMED - 1);
     osc_cached_advise_pass(advise);
+    rest_if_cheap(advise);
 }
 
 void osc_cached_advise_written(osc_cached_advise_t *advise, int target, bool atomic)
@@ -323,15 +350,18 @@ void osc_cached_advise_invalidated(osc_cached_advise_t *advise)
 
 void osc_cached_advise_read(const osc_cached_advise_t *advise, double sums[OSC_CACHED_ADVISE_SUMS])
 {
-    memcpy(sums, advise->sums, sizeof(advise->sums));
-    SUM(sums, GETS) = (double) advise->gets;
-    SUM(sums, BATCHES) = (double) advise->batches;
-    SUM(sums, INVALIDATIONS) = advise->invalidated;
-}
+    /* those that were not watched are taken to be like the others */
+    double all = 1 + ratio((double) (advise->rests - advise->resting), (double) advise->gets);
 
-static double ratio(double part, double whole)
-{
-    return (0 < whole) ? part / whole : 0;
+    memcpy(sums, advise->sums, sizeof(advise->sums));
+    SUM(sums, GETS) = all * (double) advise->gets;
+    SUM(sums, BATCHES) = all * (double) advise->batches;
+    SUM(sums, REFERENCES) *= all;
+    SUM(sums, DISTINCT) *= all;
+    for (int i = OSC_CACHED_ADVISE_SERVED; i < OSC_CACHED_ADVISE_SUMS; ++i) {
+        sums[i] *= all;
+    }
+    SUM(sums, INVALIDATIONS) = advise->invalidated;
 }
 
 static double between(double least, double value, double most)
@@ -359,8 +389,7 @@ static double batch_ns(const double sums[OSC_CACHED_ADVISE_SUMS])
 
 double osc_cached_advise_get_ns(const double sums[OSC_CACHED_ADVISE_SUMS])
 {
-    return ratio(SUM(sums, GET_NS), SUM(sums, TIMED_GETS))
-           + batch_ns(sums) * ratio(SUM(sums, BATCHES), SUM(sums, GETS));
+    return get_ns_of(sums, SUM(sums, GETS), SUM(sums, BATCHES));
 }
 
 /* ns that one get more in a batch adds to its synchronisation: the slope of a line through the

@@ -102,7 +102,10 @@ typedef struct {
 } osc_cached_advise_entry_t;
 
 typedef struct {
-    /* of every get */
+    uint64_t resting; /**< gets that are not watched, from now on */
+    uint64_t rests;   /**< gets of all rests */
+    double cheap_ns;  /**< gets that take less are watched now and then; set by the owner */
+    /* of every get that is watched */
     uint64_t mask; /**< keys are followed whose hash has none of these bits */
     uint64_t gets, batches;
     uint64_t new_keys; /**< gets of keys that were not seen before */
@@ -149,7 +152,18 @@ static inline uint64_t osc_cached_advise_hash(int target, uint64_t address)
     return hash ^ (hash >> 32);
 }
 
-/** A get. @return whether its key is followed, for osc_cached_advise_get */
+/** Before a get. @return whether it is not watched: gets are so cheap that there is nothing to
+ * save, and that watching them would be felt */
+static inline bool osc_cached_advise_rests(osc_cached_advise_t *advise)
+{
+    if (0 == advise->resting) {
+        return false;
+    }
+    --advise->resting;
+    return true;
+}
+
+/** A get that is watched. @return whether its key is followed, for osc_cached_advise_get */
 static inline bool osc_cached_advise_count(osc_cached_advise_t *advise, uint64_t hash, int target)
 {
     /* after a write to the target its keys are others */

@@ -130,6 +130,40 @@ static void test_sample(void **state)
     near_to(predict(OSC_CACHED_ADVISE_ALWAYS, 65536).hit_rate, 0.5, 0.02);
 }
 
+/* Gets that take less than what is worth a cache are watched now and then, and counted all. */
+static void test_rest(void **state)
+{
+    enum { GETS = 300000 };
+
+    (void) state;
+    for (int cheap = 0; cheap < 3; ++cheap) { /* nothing is, 300 ns are not, 150 ns are */
+        uint64_t watched = 0;
+
+        if (0 < cheap) {
+            osc_cached_advise_destroy(advise);
+            assert_int_equal(0, make(state));
+        }
+        advise->cheap_ns = (0 == cheap) ? 0 : 200;
+        for (uint64_t i = 0; i < GETS; ++i) {
+            if (!osc_cached_advise_rests(advise)) {
+                ++watched;
+                get(1, i % 100 * 64, 64, 0);
+                if (advise->timing) {
+                    osc_cached_advise_issued(advise, 64, 100);
+                }
+                synchronise((1 == cheap) ? 200 : 50);
+            }
+        }
+        assert_true(osc_cached_advise_verify(advise));
+        assert_in_range(watched, (2 == cheap) ? 64 : GETS, (2 == cheap) ? GETS / 50 : GETS);
+        near_to(predict(OSC_CACHED_ADVISE_ALWAYS, PLENTY).total_ns,
+                GETS * ((1 == cheap) ? 300.0 : 150.0), GETS);
+        near_to(sums[OSC_CACHED_ADVISE_GETS], GETS, 1);
+        /* first gets are taken to be as frequent later as in the beginning */
+        near_to(osc_cached_advise_repeated(sums), 1, (2 == cheap) ? 0.25 : 0.01);
+    }
+}
+
 /* Less than one get of 32 may be followed in the long run, or what is asked of large ones. */
 static void test_work(void **state)
 {
@@ -316,6 +350,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_sweeps, make, destroy),
         cmocka_unit_test_setup_teardown(test_sample, make, destroy),
         cmocka_unit_test_setup_teardown(test_work, make, destroy),
+        cmocka_unit_test_setup_teardown(test_rest, make, destroy),
         cmocka_unit_test_setup_teardown(test_lives, make, destroy),
         cmocka_unit_test_setup_teardown(test_longer, make, destroy),
         cmocka_unit_test_setup_teardown(test_compare, make, destroy),
