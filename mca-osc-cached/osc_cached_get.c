@@ -303,9 +303,7 @@ node_get(ompi_osc_cached_window_t *window, uint32_t ways, void *origin_addr,
                                coherent ? coherent_term : NULL, true)) {
         return PLAIN_MISS;
     }
-    ++window->ticks;
-    ++window->cache.gets;
-    window->cache.got_bytes += bytes;
+    ++window->ticks; /* not one of the private cache's gets */
     ompi_osc_cached_count_alone(window, OSC_CACHED_STAT_gets);
     ompi_osc_cached_count_alone(window, OSC_CACHED_STAT_hits);
     ompi_osc_cached_count_alone(window, OSC_CACHED_STAT_node_hits);
