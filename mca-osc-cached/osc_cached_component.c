@@ -352,7 +352,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     ompi_osc_base_component_t *inner;
     ompi_osc_cached_window_t *window;
     osc_cached_config_t config;
-    bool wraps, cached, coherent, traced, alone = false, shared = false;
+    bool wraps, cached, coherent, traced, alone = false, late = false, shared = false;
     bool together = ompi_osc_cached_summary_wanted();
     int64_t votes[OSC_CACHED_VOTES] = {0};
     struct ompi_osc_cached_node_t *memory = NULL;
@@ -393,7 +393,8 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     if (cached) {
         coherent = ompi_osc_cached_coherence_vote(comm, win->super.s_info, on_file, votes);
         ompi_osc_cached_node_vote(win->super.s_info, coherent, votes);
-        ompi_osc_cached_helper_vote(win, comm, win->super.s_info, seen, coherent, votes);
+        ompi_osc_cached_helper_vote(win, comm, win->super.s_info, seen,
+                                    inner->osc_version.mca_component_name, coherent, votes);
         (void) ompi_osc_cached_window_units(comm, disp_unit, size, &unit, &units, &reach, &largest,
                                             &together, votes);
         memory = ompi_osc_cached_helper_allocate(comm, size, votes, on_file, base);
@@ -407,9 +408,10 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     /* the epochs of osc/pt2pt are not known to helpers */
     alone = on_file && cached && 0 != strcmp("pt2pt", inner->osc_version.mca_component_name)
             && ompi_osc_cached_helper_serves_alone(comm, votes);
-    ret = select_inner(inner, &request, model, alone);
+    late = on_file && cached && !alone && ompi_osc_cached_helper_must_serve(votes);
+    ret = late ? OMPI_ERR_NOT_SUPPORTED : select_inner(inner, &request, model, alone);
     if (on_file) {
-        ompi_osc_cached_storage_attach(win, ret);
+        ompi_osc_cached_storage_attach(win, ret, late ? "storage-late" : "storage-inner");
     }
     if (OMPI_SUCCESS != ret) {
         ompi_osc_cached_conceal(win, NULL);

@@ -26,11 +26,12 @@ int ompi_osc_cached_helper_register(const mca_base_component_t *component);
 /**
  * What this process thinks of a helper for a new window.
  *
+ * @param inner       name of the component under us
  * @param needed      another room cannot do without, of this process and not of its node
  * @param[out] votes  of which ompi_osc_cached_window_units finds the least
  */
 void ompi_osc_cached_helper_vote(const ompi_win_t *win, ompi_communicator_t *comm,
-                                 opal_info_t *info, int flavor, bool needed,
+                                 opal_info_t *info, int flavor, const char *inner, bool needed,
                                  int64_t votes[OSC_CACHED_VOTES]);
 
 /**
@@ -39,6 +40,9 @@ void ompi_osc_cached_helper_vote(const ompi_win_t *win, ompi_communicator_t *com
  */
 bool ompi_osc_cached_helper_serves_alone(ompi_communicator_t *comm,
                                          int64_t votes[OSC_CACHED_VOTES]);
+
+/** Whether nobody else may: the inner component would bring gets late. */
+bool ompi_osc_cached_helper_must_serve(const int64_t votes[OSC_CACHED_VOTES]);
 
 /**
  * Allocate the memory of a window that has one helper per node.  Collective, unless the votes are

@@ -118,22 +118,68 @@ bool ompi_osc_cached_helper_is_apart(ompi_communicator_t *comm)
     return size <= i;
 }
 
+/* ompi-patches brings it: where it is, its fixes of osc/ucx are. */
+#pragma weak MPIX_Win_cache_invalidate
+int MPIX_Win_cache_invalidate(MPI_Win win);
+
+/* May UCX reach processes of the same node through shared memory?  What UCX_TLS names and is no
+ * network that we know is taken for it. */
+static bool ucx_shares_memory(void)
+{
+    static const char *const networks[] = {"tcp", "self", "ib", "rc", "ud", "dc"};
+    const char *word = getenv("UCX_TLS");
+
+    if (NULL == word || '\0' == *word) {
+        return true;
+    }
+    while ('\0' != *word) {
+        size_t i = 0, length = strcspn(word, ",");
+
+        while (i < sizeof(networks) / sizeof(networks[0])
+               && (length < strlen(networks[i])
+                   || 0 != strncmp(word, networks[i], strlen(networks[i])))) {
+            ++i;
+        }
+        if (sizeof(networks) / sizeof(networks[0]) == i) {
+            return true;
+        }
+        word += length + (',' == word[length]);
+    }
+    return false;
+}
+
+/* Do gets from memory of MPI_Win_create come later than the end of an epoch or of a flush of all
+ * targets?  From a process of the same node UCX asks for them by messages through shared memory.
+ * When there is no room it queues them, and ucp_worker_flush forgets those. */
+static bool has_late_gets(ompi_communicator_t *comm, const char *inner)
+{
+    return 0 == strcmp("ucx", inner) && NULL == MPIX_Win_cache_invalidate
+           && !ompi_osc_cached_helper_is_apart(comm) && ucx_shares_memory();
+}
+
 /* May the inner component have the memory of this window? */
-static bool is_for_inner(const ompi_win_t *win)
+static ompi_osc_cached_for_inner_t is_for_inner(const ompi_win_t *win, ompi_communicator_t *comm,
+                                                const char *inner)
 {
     ompi_osc_cached_mapped_file_t file;
 
-    if (!ompi_osc_cached_storage_find(win, &file)) {
-        return true;
+    if (!ompi_osc_cached_storage_find(win, &file)
+        || OSC_CACHED_FILE_ROUTE_INNER == ompi_osc_cached_params.storage_route) {
+        return OSC_CACHED_FOR_INNER;
+    }
+    if (OSC_CACHED_FILE_ROUTE_HELPER == ompi_osc_cached_params.storage_route) {
+        return OSC_CACHED_FOR_HELPER;
+    }
+    if (has_late_gets(comm, inner)) {
+        return OSC_CACHED_NOT_FOR_INNER;
     }
     /* pages of a file cannot be pinned */
-    return (OSC_CACHED_FILE_ROUTE_AUTO == ompi_osc_cached_params.storage_route)
-               ? file.in_memory || !ompi_osc_cached_helper_has_rdma()
-               : OSC_CACHED_FILE_ROUTE_INNER == ompi_osc_cached_params.storage_route;
+    return file.in_memory || !ompi_osc_cached_helper_has_rdma() ? OSC_CACHED_FOR_INNER
+                                                                : OSC_CACHED_FOR_HELPER;
 }
 
 void ompi_osc_cached_helper_vote(const ompi_win_t *win, ompi_communicator_t *comm,
-                                 opal_info_t *info, int flavor, bool needed,
+                                 opal_info_t *info, int flavor, const char *inner, bool needed,
                                  int64_t votes[OSC_CACHED_VOTES])
 {
     int rank = ompi_comm_rank(comm);
@@ -150,12 +196,13 @@ void ompi_osc_cached_helper_vote(const ompi_win_t *win, ompi_communicator_t *com
                                      || rank == farther(comm) || ompi_osc_cached_helper_has_rdma();
     votes[OSC_CACHED_VOTE_NUMBER] =
         (0 == rank) ? (int64_t) ompi_osc_cached_helper_number() : INT64_MAX;
-    votes[OSC_CACHED_VOTE_INNER] = is_for_inner(win);
+    votes[OSC_CACHED_VOTE_INNER] = is_for_inner(win, comm, inner);
 }
 
 bool ompi_osc_cached_helper_is_agreed(const int64_t votes[OSC_CACHED_VOTES])
 {
-    return (0 == votes[OSC_CACHED_VOTE_USELESS] || 0 == votes[OSC_CACHED_VOTE_INNER]
+    return (0 == votes[OSC_CACHED_VOTE_USELESS]
+                    || OSC_CACHED_FOR_INNER != votes[OSC_CACHED_VOTE_INNER]
                 ? OSC_CACHED_HELPER_AUTO
                 : OSC_CACHED_HELPER_ON)
            <= votes[OSC_CACHED_VOTE_WISH];
@@ -366,7 +413,8 @@ bool ompi_osc_cached_helper_serves_alone(ompi_communicator_t *comm, int64_t vote
     bool learnt;
     int good;
 
-    if (0 != votes[OSC_CACHED_VOTE_INNER] || !ompi_osc_cached_helper_is_agreed(votes)) {
+    if (OSC_CACHED_FOR_INNER == votes[OSC_CACHED_VOTE_INNER]
+        || !ompi_osc_cached_helper_is_agreed(votes)) {
         return false;
     }
     good = ompi_osc_cached_helper_start_all(comm, NULL, votes, &learnt) && learnt
@@ -374,4 +422,9 @@ bool ompi_osc_cached_helper_serves_alone(ompi_communicator_t *comm, int64_t vote
     votes[OSC_CACHED_VOTE_RUNS] =
         OMPI_SUCCESS == ompi_osc_cached_helper_agree(comm, &good, 1, MPI_MIN) && good;
     return 0 != votes[OSC_CACHED_VOTE_RUNS];
+}
+
+bool ompi_osc_cached_helper_must_serve(const int64_t votes[OSC_CACHED_VOTES])
+{
+    return OSC_CACHED_NOT_FOR_INNER == votes[OSC_CACHED_VOTE_INNER];
 }

@@ -22,8 +22,15 @@ enum {
     OSC_CACHED_VOTE_USELESS,
     OSC_CACHED_VOTE_NUMBER, /**< of the window, given by the first process */
     OSC_CACHED_VOTE_NODE,   /**< one helper per node */
-    OSC_CACHED_VOTE_INNER,  /**< the inner component can have the memory */
+    OSC_CACHED_VOTE_INNER,  /**< ompi_osc_cached_for_inner_t */
 };
+
+/** May the inner component have the memory of a window? */
+typedef enum {
+    OSC_CACHED_NOT_FOR_INNER, /**< its gets would be late */
+    OSC_CACHED_FOR_HELPER,    /**< where there is none: it may be able to */
+    OSC_CACHED_FOR_INNER,
+} ompi_osc_cached_for_inner_t;
 
 /** A reduction of all processes. */
 int ompi_osc_cached_helper_agree(ompi_communicator_t *comm, int *values, int count,

@@ -40,8 +40,9 @@ int ompi_osc_cached_storage_open(ompi_win_t *win, void **base, size_t size,
 /** Helpers cannot serve the window, and nobody else can: tell the user, before it is freed. */
 void ompi_osc_cached_storage_give_up(const ompi_win_t *win);
 
-/** The inner component has made the window, or has failed to (result): then all is undone. */
-void ompi_osc_cached_storage_attach(ompi_win_t *win, int result);
+/** The inner component has made the window, or not (result): then all is undone, and the user is
+ * told why, by a topic of the help texts. */
+void ompi_osc_cached_storage_attach(ompi_win_t *win, int result, const char *why_not);
 
 /** Where the bytes of a window on a file are. */
 typedef struct {

@@ -562,14 +562,13 @@ void ompi_osc_cached_storage_give_up(const ompi_win_t *win)
     opal_show_help(HELP, "storage-helper", true, opal_process_info.nodename, file->wish.name);
 }
 
-void ompi_osc_cached_storage_attach(ompi_win_t *win, int result)
+void ompi_osc_cached_storage_attach(ompi_win_t *win, int result, const char *why_not)
 {
     storage_t *storage = find(win);
 
     if (OMPI_SUCCESS != result) {
         storage->track.faults = storage->track.pages = -1;
-        opal_show_help(HELP, "storage-inner", true, opal_process_info.nodename,
-                       storage->file.wish.name);
+        opal_show_help(HELP, why_not, true, opal_process_info.nodename, storage->file.wish.name);
         ompi_osc_cached_file_undo(&storage->file);
         destroy(storage);
         return;
