@@ -5,6 +5,7 @@
 # The frame of contrib/check: steps, their results and their times.  To be sourced after lib.sh.
 
 logs='' skips='' # to be set: the directory for the output of the steps, the list of what may be skipped
+kept='' # a directory for the results of steps that passed, which a later run of the same sources need not repeat
 passed=0 failed=0 skipped=0
 group='' # the step of contrib/check --list that what runs belongs to
 declare -a rows=() begun=()
@@ -63,6 +64,7 @@ step()
     local name=$1 log rc=0 line
     shift
     log=$logs/${name//[^A-Za-z0-9.]/-}.log
+    ! is_kept "$name" "$log" || return 0
     printf '... %s\n' "$name"
     begin "$name"
     "$@" >"$log" 2>&1 9>&- || rc=$?
@@ -85,6 +87,29 @@ step()
         cat "$log"
         end
     } 8>"$logs/.printing"
+    keep "$log"
+}
+
+# keep LOG: the result of the last step, if nothing failed. is_kept NAME LOG: takes it instead of running the step.
+keep()
+{
+    local row=${rows[-1]} field
+    IFS='|' read -ra field <<<"$row"
+    [ -n "$kept" ] && [ "${field[5]}" -eq 0 ] || return 0
+    printf '%s\n' "$row" >"$kept/${1##*/}.row"
+    cp "$1" "$kept/${1##*/}"
+}
+
+is_kept()
+{
+    local row field
+    [ -n "$kept" ] && [ -s "$kept/${2##*/}.row" ] || return 1
+    row=$(cat "$kept/${2##*/}.row")
+    IFS='|' read -ra field <<<"$row"
+    cp "$kept/${2##*/}" "$2"
+    count "${field[4]}" 0 "${field[6]}"
+    rows+=("$row")
+    printf -- '-- %s: passed before, %s\n' "$1" "$(elapsed "${field[2]}")"
 }
 
 # run_beside COMMAND GROUP...: COMMAND with each of these steps, in the background; their results come with wait_beside.
