@@ -8,7 +8,8 @@
  *     MPI_Get -> get() here -> what would stand in the table without us
  *
  * A get that is in no sample costs a few instructions more, so does a flush after which nothing is
- * to be measured.
+ * to be measured.  Gets that are too cheap for a cache would feel even that: these rest, now and
+ * then, and where all of a window are alike its table has what would stand there without us.
  *
  * What a get costs: the call, and the flush that completes it.  A fence and MPI_Win_complete wait
  * for other processes, with and without gets: what they take longer after gets is counted.  An
@@ -59,6 +60,7 @@ struct ompi_osc_cached_advised_t {
     osc_cached_advise_t *sides[OSC_CACHED_ADVICE_SIDES]; /* NULL: no get yet, or no memory */
     osc_cached_advise_t *only;                           /* of these, when there is but one */
     osc_cached_advise_t **by_target;                     /* NULL: no get yet, or our own process */
+    bool alike;                                          /* all processes are on one node */
     opal_mutex_t lock;                                   /* when threaded */
     uint32_t epoch;       /* active ones: the number of the present one */
     uint32_t invalidated; /* how often, as far as we know */
@@ -78,6 +80,13 @@ typedef struct {
     ompi_datatype_t *target_dt;
 } arguments_t;
 
+static bool is_near(const ompi_osc_cached_window_t *window, int target)
+{
+    const ompi_proc_t *proc = ompi_group_peer_lookup(window->win->w_group, target);
+
+    return NULL != proc && OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags);
+}
+
 /* Life */
 
 void ompi_osc_cached_advise_begin(ompi_osc_cached_window_t *window)
@@ -96,6 +105,10 @@ void ompi_osc_cached_advise_begin(ompi_osc_cached_window_t *window)
     if (NULL == advised->by_target) {
         free(advised);
         return;
+    }
+    advised->alike = true;
+    for (int i = 0; i < ompi_group_size(window->win->w_group); ++i) {
+        advised->alike &= is_near(window, i);
     }
     OBJ_CONSTRUCT(&advised->lock, opal_mutex_t);
     window->advised = advised;
@@ -169,16 +182,13 @@ __opal_attribute_noinline__ static osc_cached_advise_t *first_get(ompi_osc_cache
                                                                   int target)
 {
     ompi_osc_cached_advised_t *advised = window->advised;
-    const ompi_proc_t *proc;
     osc_cached_advise_t **side;
 
     if (target < 0 || window->rank == target || ompi_group_size(window->win->w_group) <= target) {
         return NULL;
     }
-    proc = ompi_group_peer_lookup(window->win->w_group, target);
-    side = &advised->sides[(NULL != proc && OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags))
-                               ? OSC_CACHED_ADVICE_NEAR
-                               : OSC_CACHED_ADVICE_FAR];
+    side =
+        &advised->sides[is_near(window, target) ? OSC_CACHED_ADVICE_NEAR : OSC_CACHED_ADVICE_FAR];
     if (NULL == *side) {
         *side = osc_cached_advise_create(&osc_cached_alloc_default,
                                          ompi_osc_cached_now() ^ (uintptr_t) window);
@@ -366,7 +376,7 @@ static int advised_rget(void *origin_addr, ompi_osc_cached_count_t origin_count,
         if (measured) { /* a batch of its own */
             osc_cached_advise_measured(side, 0);
         } else {
-            osc_cached_advise_pass(side);
+            (void) osc_cached_advise_pass(side);
         }
     }
     unlock(window);
@@ -408,29 +418,55 @@ enum { ATOMIC_puts = false, ATOMIC_accumulates = true, ATOMIC_fetches = true };
 
 enum { EVERYBODY = -1 };
 
-/* Whether a synchronisation completes gets of a batch that is measured, or some that are to be
- * compared. Caller holds the lock. */
-static inline bool is_awaited(const ompi_osc_cached_advised_t *advised, bool *measured)
+/* Whether a synchronisation completes gets of a batch that is measured. Caller holds the lock. */
+static inline bool is_measured(const ompi_osc_cached_advised_t *advised)
 {
-    bool any = 0 < advised->num_waiting;
-
-    *measured = false;
     for (int i = 0; i < OSC_CACHED_ADVICE_SIDES; ++i) {
         const osc_cached_advise_t *side = advised->sides[i];
 
-        if (NULL != side && 0 < side->batch_gets) {
-            any = true;
-            *measured |= side->timing;
+        if (NULL != side && 0 < side->batch_gets && side->timing) {
+            return true;
         }
     }
-    return any;
+    return false;
 }
 
-/* Gets are complete; caller holds the lock. */
+static uint64_t batch_gets(const ompi_osc_cached_advised_t *advised)
+{
+    uint64_t gets = 0;
+
+    for (int i = 0; i < OSC_CACHED_ADVICE_SIDES; ++i) {
+        gets += (NULL == advised->sides[i]) ? 0 : advised->sides[i]->batch_gets;
+    }
+    return gets;
+}
+
+static bool rests(const ompi_osc_cached_advised_t *advised)
+{
+    for (int i = 0; i < OSC_CACHED_ADVICE_SIDES; ++i) {
+        if (NULL != advised->sides[i] && osc_cached_advise_rests(advised->sides[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void ompi_osc_cached_advise_changed(ompi_osc_cached_window_t *window)
+{
+    ompi_osc_cached_advised_t *advised = window->advised;
+
+    window->win->w_osc_module->osc_get =
+        (rests(advised) && advised->alike && !window->threaded && !window->counted)
+            ? advised->below.osc_get
+            : ompi_osc_cached_advise_functions.osc_get;
+}
+
+/* A synchronisation, perhaps of gets; caller holds the lock. */
 static void complete(ompi_osc_cached_window_t *window, int target, uint64_t ns)
 {
     ompi_osc_cached_advised_t *advised = window->advised;
-    uint64_t gets = 0;
+    uint64_t gets = batch_gets(advised);
+    bool rested = rests(advised);
     int left = 0;
 
     for (int i = 0; i < advised->num_waiting; ++i) {
@@ -447,61 +483,65 @@ static void complete(ompi_osc_cached_window_t *window, int target, uint64_t ns)
     advised->num_waiting = left;
     follow_invalidations(window);
     for (int i = 0; i < OSC_CACHED_ADVICE_SIDES; ++i) {
-        gets += (NULL == advised->sides[i]) ? 0 : advised->sides[i]->batch_gets;
-    }
-    for (int i = 0; i < OSC_CACHED_ADVICE_SIDES && 0 < gets; ++i) {
         osc_cached_advise_t *side = advised->sides[i];
 
-        if (NULL != side && side->timing) {
+        if (NULL != side && side->timing && 0 < side->batch_gets) {
             osc_cached_advise_measured(side,
                                        (uint64_t) ((double) ns * side->batch_gets / (double) gets));
         } else if (NULL != side) {
-            osc_cached_advise_pass(side);
+            (void) osc_cached_advise_pass(side);
         }
+    }
+    if (rested != rests(advised)) {
+        ompi_osc_cached_advise_changed(window);
     }
 }
 
 /* A flush of one target or of all; the shortest way is that of one after gets that are not measured
- * and none of which is compared. */
-#define FLUSH(slot, target, parameters, arguments)                                         \
-    __opal_attribute_noinline__ static int watched_##slot parameters                       \
-    {                                                                                      \
-        ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);                 \
-        ompi_osc_cached_advised_t *advised = window->advised;                              \
-        bool measured, awaited;                                                            \
-        uint64_t begin;                                                                    \
-        int ret;                                                                           \
-                                                                                           \
-        lock(window);                                                                      \
-        awaited = is_awaited(advised, &measured);                                          \
-        unlock(window);                                                                    \
-        begin = measured ? ompi_osc_cached_now() : 0;                                      \
-        ret = advised->below.osc_##slot arguments;                                         \
-        if (awaited) {                                                                     \
-            uint64_t ns = measured ? ompi_osc_cached_since(begin, 1) : 0;                  \
-                                                                                           \
-            lock(window);                                                                  \
-            complete(window, target, ns);                                                  \
-            unlock(window);                                                                \
-        }                                                                                  \
-        return ret;                                                                        \
-    }                                                                                      \
-                                                                                           \
-    static int advised_##slot parameters                                                   \
-    {                                                                                      \
-        ompi_osc_cached_window_t *window = ompi_osc_cached_window_known(win);              \
-        ompi_osc_base_module_##slot##_fn_t next = watched_##slot;                          \
-                                                                                           \
-        if (OPAL_LIKELY(NULL != window && !window->threaded)) {                            \
-            ompi_osc_cached_advised_t *advised = window->advised;                          \
-            osc_cached_advise_t *only = advised->only;                                     \
-                                                                                           \
-            if (OPAL_LIKELY(NULL != only && !only->timing && 0 == advised->num_waiting)) { \
-                osc_cached_advise_pass(only);                                              \
-                next = advised->below.osc_##slot;                                          \
-            }                                                                              \
-        }                                                                                  \
-        return next arguments;                                                             \
+ * and none of which is compared, or in a rest that goes on. */
+#define FLUSH(slot, target, parameters, arguments)                                              \
+    __opal_attribute_noinline__ static int watched_##slot parameters                            \
+    {                                                                                           \
+        ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);                      \
+        ompi_osc_cached_advised_t *advised = window->advised;                                   \
+        bool measured;                                                                          \
+        uint64_t begin;                                                                         \
+        int ret;                                                                                \
+                                                                                                \
+        lock(window);                                                                           \
+        measured = is_measured(advised);                                                        \
+        unlock(window);                                                                         \
+        begin = measured ? ompi_osc_cached_now() : 0;                                           \
+        ret = advised->below.osc_##slot arguments;                                              \
+        lock(window);                                                                           \
+        complete(window, target, measured ? ompi_osc_cached_since(begin, 1) : 0);               \
+        unlock(window);                                                                         \
+        return ret;                                                                             \
+    }                                                                                           \
+                                                                                                \
+    __opal_attribute_noinline__ static int woken_##slot parameters                              \
+    {                                                                                           \
+        ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);                      \
+                                                                                                \
+        ompi_osc_cached_advise_changed(window);                                                 \
+        return window->advised->below.osc_##slot arguments;                                     \
+    }                                                                                           \
+                                                                                                \
+    static int advised_##slot parameters                                                        \
+    {                                                                                           \
+        ompi_osc_cached_window_t *window = ompi_osc_cached_window_known(win);                   \
+        ompi_osc_base_module_##slot##_fn_t next = watched_##slot;                               \
+                                                                                                \
+        if (OPAL_LIKELY(NULL != window && !window->threaded)) {                                 \
+            ompi_osc_cached_advised_t *advised = window->advised;                               \
+            osc_cached_advise_t *only = advised->only;                                          \
+                                                                                                \
+            if (OPAL_LIKELY(NULL != only && !only->timing && 0 == advised->num_waiting)) {      \
+                next = OPAL_UNLIKELY(osc_cached_advise_pass(only)) ? woken_##slot               \
+                                                                   : advised->below.osc_##slot; \
+            }                                                                                   \
+        }                                                                                       \
+        return next arguments;                                                                  \
     }
 
 FLUSH(flush, target, (int target, ompi_win_t *win), (target, win))
@@ -515,17 +555,17 @@ FLUSH(flush_local_all, EVERYBODY, (ompi_win_t * win), (win))
     {                                                                      \
         ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win); \
         ompi_osc_cached_advised_t *advised = window->advised;              \
-        bool measured, awaited;                                            \
+        bool measured;                                                     \
         int ret;                                                           \
                                                                            \
         lock(window);                                                      \
-        awaited = is_awaited(advised, &measured);                          \
+        measured = is_measured(advised);                                   \
         unlock(window);                                                    \
         if (measured) {                                                    \
             (void) advised_##flush arguments;                              \
         }                                                                  \
         ret = advised->below.osc_##slot arguments;                         \
-        if (awaited && !measured) {                                        \
+        if (!measured) {                                                   \
             lock(window);                                                  \
             complete(window, target, 0);                                   \
             unlock(window);                                                \
@@ -541,17 +581,14 @@ static void end_epoch(ompi_osc_cached_window_t *window, uint64_t begin)
 {
     ompi_osc_cached_advised_t *advised = window->advised;
     double ns = (double) ompi_osc_cached_since(begin, 1);
-    bool measured;
+    double idle_ns = (0 < advised->idle) ? advised->idle_ns / advised->idle : ns;
 
     lock(window);
-    if (is_awaited(advised, &measured)) {
-        double idle_ns = (0 < advised->idle) ? advised->idle_ns / advised->idle : ns;
-
-        complete(window, EVERYBODY, (idle_ns < ns) ? (uint64_t) (ns - idle_ns) : 0);
-    } else {
+    if (0 == batch_gets(advised) && !rests(advised)) {
         advised->idle_ns += ns;
         ++advised->idle;
     }
+    complete(window, EVERYBODY, (idle_ns < ns) ? (uint64_t) (ns - idle_ns) : 0);
     ++advised->epoch;
     unlock(window);
 }

@@ -23,6 +23,9 @@ extern const ompi_osc_base_module_t ompi_osc_cached_advise_functions;
 void ompi_osc_cached_advise_begin(ompi_osc_cached_window_t *window);
 /** What stands under these functions. */
 ompi_osc_base_module_t *ompi_osc_cached_advise_below(ompi_osc_cached_window_t *window);
+/** Gets rest from now on, or do not any more, or what stands under these functions is another. In a
+ * rest gets are not for us; with several threads, or while somebody counts, they always are. */
+void ompi_osc_cached_advise_changed(ompi_osc_cached_window_t *window);
 /** What was seen; 0 everywhere in a window that is not watched. */
 void ompi_osc_cached_advise_sums(ompi_osc_cached_window_t *window,
                                  double sums[OSC_CACHED_ADVICE_SIDES][OSC_CACHED_ADVISE_SUMS]);

@@ -321,6 +321,9 @@ static void update(ompi_osc_cached_window_t *window)
             exchange(window, &epochs, !window->installed); /* to count */
         }
         window->installed = !window->installed;
+        if (NULL != window->advised) {
+            ompi_osc_cached_advise_changed(window);
+        }
     }
     opal_mutex_unlock(&exchanging);
 }

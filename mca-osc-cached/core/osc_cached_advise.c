@@ -18,7 +18,7 @@ enum {
     GETS_PER_WORK = 64, /* that may come with at least so many gets each */
     ALL_TIMED = 64,     /* batches that are measured at the start */
     TIMED = 32,         /* then one of these, on average */
-    REST = 32768,       /* gets that are not watched, when they are cheap */
+    REST = 8192,        /* synchronisations whose gets are not watched, when they are cheap */
     /* what a hit takes, and a miss more than a get (bench/results/misses.md), and bytes that are
      * copied in a ns; the profit estimate of the cache measures them, here there is no cache */
     HIT_NS = 50,
@@ -329,7 +329,7 @@ void osc_cached_advise_measured(osc_cached_advise_t *advise, uint64_t ns)
     advise->random ^= advise->random << 17;
     advise->untimed =
         (advise->batches < ALL_TIMED) ? 1 : 1 + (uint32_t) (advise->random >> 32) % (2 * TIMED - 1);
-    osc_cached_advise_pass(advise);
+    (void) osc_cached_advise_pass(advise);
     rest_if_cheap(advise);
 }
 
@@ -351,7 +351,8 @@ void osc_cached_advise_invalidated(osc_cached_advise_t *advise)
 void osc_cached_advise_read(const osc_cached_advise_t *advise, double sums[OSC_CACHED_ADVISE_SUMS])
 {
     /* those that were not watched are taken to be like the others */
-    double all = 1 + ratio((double) (advise->rests - advise->resting), (double) advise->gets);
+    double all =
+        1 + ratio((double) (advise->rests - advise->resting), (double) advise->synchronisations);
 
     memcpy(sums, advise->sums, sizeof(advise->sums));
     SUM(sums, GETS) = all * (double) advise->gets;

@@ -102,9 +102,10 @@ typedef struct {
 } osc_cached_advise_entry_t;
 
 typedef struct {
-    uint64_t resting; /**< gets that are not watched, from now on */
-    uint64_t rests;   /**< gets of all rests */
-    double cheap_ns;  /**< gets that take less are watched now and then; set by the owner */
+    uint32_t resting;          /**< synchronisations until gets are watched again */
+    uint64_t rests;            /**< synchronisations of all rests, */
+    uint64_t synchronisations; /**< and of the time between them */
+    double cheap_ns; /**< gets that take less are watched now and then; set by the owner */
     /* of every get that is watched */
     uint64_t mask; /**< keys are followed whose hash has none of these bits */
     uint64_t gets, batches;
@@ -152,15 +153,11 @@ static inline uint64_t osc_cached_advise_hash(int target, uint64_t address)
     return hash ^ (hash >> 32);
 }
 
-/** Before a get. @return whether it is not watched: gets are so cheap that there is nothing to
- * save, and that watching them would be felt */
-static inline bool osc_cached_advise_rests(osc_cached_advise_t *advise)
+/** Whether gets are not watched: they are so cheap that there is nothing to save, and that watching
+ * them would be felt. */
+static inline bool osc_cached_advise_rests(const osc_cached_advise_t *advise)
 {
-    if (0 == advise->resting) {
-        return false;
-    }
-    --advise->resting;
-    return true;
+    return 0 < advise->resting;
 }
 
 /** A get that is watched. @return whether its key is followed, for osc_cached_advise_get */
@@ -179,15 +176,21 @@ static inline bool osc_cached_advise_count(osc_cached_advise_t *advise, uint64_t
     return 0 == (hash & advise->mask);
 }
 
-/** Gets are complete, of a batch that is not measured. */
-static inline void osc_cached_advise_pass(osc_cached_advise_t *advise)
+/** Gets are complete, if there were any, of a batch that is not measured. @return whether a rest
+ * ends with it */
+static inline bool osc_cached_advise_pass(osc_cached_advise_t *advise)
 {
+    if (osc_cached_advise_rests(advise)) {
+        return 0 == --advise->resting;
+    }
+    ++advise->synchronisations;
     if (0 < advise->batch_gets) {
         ++advise->batches;
         advise->batch_gets = 0;
         advise->batch_new_keys = advise->new_keys;
         advise->timing = 0 == --advise->untimed;
     }
+    return false;
 }
 
 /** The same get, of a key that is followed. */
