@@ -411,7 +411,8 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     late = on_file && cached && !alone && ompi_osc_cached_helper_must_serve(votes);
     ret = late ? OMPI_ERR_NOT_SUPPORTED : select_inner(inner, &request, model, alone);
     if (on_file) {
-        ompi_osc_cached_storage_attach(win, ret, late ? "storage-late" : "storage-inner");
+        ompi_osc_cached_storage_attach(win, ret, late ? "storage-late" : "storage-inner",
+                                       alone || !ompi_osc_cached_coherence_has_device());
     }
     if (OMPI_SUCCESS != ret) {
         ompi_osc_cached_conceal(win, NULL);

@@ -27,6 +27,9 @@ enum {
     OSC_CACHED_NOT_HELD = -1,  /**< a write that needs no hold */
 };
 
+/** Something writes to memory past the page tables: a network, or another process by a device. */
+bool ompi_osc_cached_coherence_has_device(void);
+
 /** What a synchronisation that begins now completes. */
 typedef struct {
     uint64_t others;  /**< writes to other processes */

@@ -114,8 +114,6 @@ typedef struct {
 ompi_osc_cached_wish_t ompi_osc_cached_coherence_wish(opal_info_t *info, bool on_file);
 /** Whether a process cannot do without coherence, and so without a helper. */
 bool ompi_osc_cached_coherence_insists(const ompi_osc_cached_wish_t *wish);
-/** Something writes to memory past the page tables: a network, or another process by a device. */
-bool ompi_osc_cached_coherence_has_device(void);
 /** Say once why a window is not coherent although somebody insists on it. */
 void ompi_osc_cached_coherence_explain(const ompi_osc_cached_window_t *window, opal_info_t *info,
                                        const ompi_osc_cached_wish_t *wish,

@@ -90,17 +90,22 @@ void ompi_osc_cached_node_vote(opal_info_t *info, bool coherent, int64_t votes[O
         OSC_CACHED_HELPER_OFF != wish && coherent && !ompi_osc_cached_survives_deaths();
 }
 
+/* Beyond the limit of files, which the segment is, a signal would end the process. */
+static bool may_end_at(uint64_t end)
+{
+    struct rlimit limit;
+
+    return 0 == getrlimit(RLIMIT_FSIZE, &limit) && end <= limit.rlim_cur;
+}
+
 /* Memory for a part of the segment, before it is touched. */
 static bool grow(void *context, uint64_t offset, uint64_t bytes)
 {
     ompi_osc_cached_sharing_t *sharing = context;
     const osc_cached_budget_t *budget = &ompi_osc_cached_budget;
-    struct rlimit limit;
     int failed;
 
-    /* beyond the limit of files, which this is, a signal would end the process */
-    if (0 != getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur < offset + bytes
-        || !budget->reserve(budget->context, bytes)) {
+    if (!may_end_at(offset + bytes) || !budget->reserve(budget->context, bytes)) {
         return false;
     }
     do {
@@ -225,7 +230,7 @@ static bool map(ompi_osc_cached_sharing_t *sharing, const osc_cached_shared_conf
     sharing->size = osc_cached_shared_size(config);
     if (0 == sharing->size
         || (makes
-            && (0 != ftruncate(sharing->fd, (off_t) sharing->size)
+            && (!may_end_at(sharing->size) || 0 != ftruncate(sharing->fd, (off_t) sharing->size)
                 || !grow(sharing, 0, osc_cached_shared_first(config))))) {
         return false;
     }

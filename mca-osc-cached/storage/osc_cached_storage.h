@@ -40,9 +40,14 @@ int ompi_osc_cached_storage_open(ompi_win_t *win, void **base, size_t size,
 /** Helpers cannot serve the window, and nobody else can: tell the user, before it is freed. */
 void ompi_osc_cached_storage_give_up(const ompi_win_t *win);
 
-/** The inner component has made the window, or not (result): then all is undone, and the user is
- * told why, by a topic of the help texts. */
-void ompi_osc_cached_storage_attach(ompi_win_t *win, int result, const char *why_not);
+/**
+ * The inner component has made the window, or not (result): then all is undone.
+ *
+ * @param why_not  a topic of the help texts
+ * @param seen     the kernel of this process sees what others write; by a device they could write
+ *                 past it
+ */
+void ompi_osc_cached_storage_attach(ompi_win_t *win, int result, const char *why_not, bool seen);
 
 /** Where the bytes of a window on a file are. */
 typedef struct {

@@ -12,6 +12,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -24,12 +26,23 @@ uint64_t ompi_osc_cached_file_page(void)
     return (uint64_t) sysconf(_SC_PAGESIZE);
 }
 
+static bool is_link(const char *name)
+{
+    struct stat status;
+
+    return 0 == lstat(name, &status) && S_ISLNK(status.st_mode);
+}
+
 /* @return a descriptor, or -1 */
 static int open_or_create(const osc_cached_file_wish_t *wish, bool *created)
 {
     int descriptor;
 
     do {
+        if (is_link(wish->name)) { /* nothing is created where it leads */
+            *created = false;
+            return open(wish->name, O_RDWR | O_CLOEXEC);
+        }
         *created = false;
         descriptor = open(wish->name, O_RDWR | O_CLOEXEC);
         if (-1 == descriptor && ENOENT == errno) {
@@ -39,6 +52,33 @@ static int open_or_create(const osc_cached_file_wish_t *wish, bool *created)
     } while (-1 == descriptor && *created && EEXIST == errno); /* somebody else was faster */
     *created = *created && -1 != descriptor;
     return descriptor;
+}
+
+/* Where the file is, whatever has happened to the name that it was opened by. */
+static void path_of(const ompi_osc_cached_file_t *file, char path[PATH_MAX])
+{
+    char link[64];
+    ssize_t length;
+
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", file->descriptor);
+    length = readlink(link, path, PATH_MAX - 1);
+    if (0 < length) {
+        path[length] = '\0';
+    } else {
+        snprintf(path, PATH_MAX, "%s", file->wish.name);
+    }
+}
+
+static void unlink_it(const ompi_osc_cached_file_t *file)
+{
+    struct stat ours, found;
+    char path[PATH_MAX];
+
+    path_of(file, path);
+    if (0 == fstat(file->descriptor, &ours) && 0 == lstat(path, &found)
+        && ours.st_dev == found.st_dev && ours.st_ino == found.st_ino) {
+        (void) unlink(path);
+    }
 }
 
 /* @return whether nobody else has these bytes; length 0: all */
@@ -167,13 +207,25 @@ static uint64_t identity_of(const char *name, uint64_t number)
     return hash;
 }
 
+/* Bytes free where a file is. */
+static uint64_t room(int descriptor)
+{
+    struct statfs status;
+
+    return (0 == fstatfs(descriptor, &status))
+               ? (uint64_t) status.f_bavail * (uint64_t) status.f_bsize
+               : 0;
+}
+
 ompi_osc_cached_file_state_t ompi_osc_cached_file_open(ompi_osc_cached_file_t *file, int *error)
 {
     const osc_cached_file_plan_t *plan = &file->plan;
+    char path[PATH_MAX];
     struct stat status;
 
     file->descriptor = -1;
     file->created = file->on_network = file->in_memory = false;
+    file->length = UINT64_MAX; /* not known yet */
     file->base = NULL;
     *error = 0;
     if (0 < plan->file_size) {
@@ -190,7 +242,10 @@ ompi_osc_cached_file_state_t ompi_osc_cached_file_open(ompi_osc_cached_file_t *f
         }
         file->on_network = is_on_network(file->descriptor);
         file->in_memory = is_in_memory(file->descriptor);
-        file->identity = identity_of(file->wish.name, (uint64_t) status.st_ino);
+        path_of(file, path);
+        file->identity = identity_of(path, (uint64_t) status.st_ino);
+        file->length = (uint64_t) status.st_size;
+        file->room = room(file->descriptor);
         *error = allocate(file->descriptor, file->wish.offset, plan->file_size);
         if (0 != *error) {
             return (ENOSPC == *error || EDQUOT == *error || EFBIG == *error)
@@ -203,15 +258,6 @@ ompi_osc_cached_file_state_t ompi_osc_cached_file_open(ompi_osc_cached_file_t *f
         return OSC_CACHED_FILE_UNUSABLE;
     }
     return OSC_CACHED_FILE_GOOD;
-}
-
-uint64_t ompi_osc_cached_file_room(const ompi_osc_cached_file_t *file)
-{
-    struct statfs status;
-
-    return (0 == fstatfs(file->descriptor, &status))
-               ? (uint64_t) status.f_bavail * (uint64_t) status.f_bsize
-               : 0;
 }
 
 static void unmap(ompi_osc_cached_file_t *file)
@@ -264,7 +310,7 @@ void ompi_osc_cached_file_leave(ompi_osc_cached_file_t *file)
     struct flock all = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
 
     if (file->wish.unlinks && -1 != file->descriptor) {
-        (void) unlink(file->wish.name);
+        unlink_it(file);
     }
     file->wish.unlinks = false;
     (void) fcntl(file->descriptor, F_OFD_SETLK, &all);
@@ -289,6 +335,13 @@ void ompi_osc_cached_file_close(ompi_osc_cached_file_t *file)
 
 void ompi_osc_cached_file_undo(ompi_osc_cached_file_t *file)
 {
-    file->wish.unlinks = file->created && lock(file->descriptor, 0, 0);
+    bool alone = -1 != file->descriptor && lock(file->descriptor, 0, 0);
+    struct stat status;
+
+    file->wish.unlinks = file->created && alone;
+    if (!file->created && alone && 0 == fstat(file->descriptor, &status) && S_ISREG(status.st_mode)
+        && file->length < (uint64_t) status.st_size) {
+        (void) !ftruncate(file->descriptor, (off_t) file->length); /* else it stays longer */
+    }
     ompi_osc_cached_file_close(file);
 }

@@ -22,6 +22,8 @@ typedef struct {
     bool on_network;   /**< other nodes may have the same file */
     bool in_memory;    /**< its file system is: its pages are as good as any other memory */
     uint64_t identity; /**< of the file on all nodes, if it is on a network */
+    uint64_t length;   /**< before it was allocated, */
+    uint64_t room;     /**< and bytes free where it is */
     char *base;        /**< memory and file, one after the other; NULL: not mapped */
     size_t mapped;     /**< bytes */
 } ompi_osc_cached_file_t;
@@ -59,9 +61,6 @@ uint64_t ompi_osc_cached_file_page(void);
  */
 ompi_osc_cached_file_state_t ompi_osc_cached_file_open(ompi_osc_cached_file_t *file, int *error);
 
-/** Bytes free where the file is, or would be. */
-uint64_t ompi_osc_cached_file_room(const ompi_osc_cached_file_t *file);
-
 /** The bytes of the mapped file. */
 static inline char *ompi_osc_cached_file_bytes(const ompi_osc_cached_file_t *file)
 {
@@ -77,7 +76,8 @@ bool ompi_osc_cached_file_has_name(const ompi_osc_cached_file_t *file);
 /** Leave, unmap and close it. */
 void ompi_osc_cached_file_close(ompi_osc_cached_file_t *file);
 
-/** Remove a file that was created for a window that is not; not when another window has it. */
+/** Remove a file that was created for a window that is not, or cut it as it was; not when another
+ * window has it. */
 void ompi_osc_cached_file_undo(ompi_osc_cached_file_t *file);
 
 #endif /* OSC_CACHED_STORAGE_FILE_H */

@@ -219,7 +219,7 @@ static void show_refusal(const ompi_osc_cached_file_t *file, ompi_osc_cached_fil
     switch (state) {
     case OSC_CACHED_FILE_FULL:
         opal_show_help(HELP, "storage-full", true, strerror(error), host, name, offset, size,
-                       (unsigned long) ompi_osc_cached_file_room(file));
+                       (unsigned long) file->room);
         break;
     case OSC_CACHED_FILE_BUSY:
         opal_show_help(HELP, "storage-busy", true, host, name, offset, size);
@@ -562,7 +562,7 @@ void ompi_osc_cached_storage_give_up(const ompi_win_t *win)
     opal_show_help(HELP, "storage-helper", true, opal_process_info.nodename, file->wish.name);
 }
 
-void ompi_osc_cached_storage_attach(ompi_win_t *win, int result, const char *why_not)
+void ompi_osc_cached_storage_attach(ompi_win_t *win, int result, const char *why_not, bool seen)
 {
     storage_t *storage = find(win);
 
@@ -576,7 +576,7 @@ void ompi_osc_cached_storage_attach(ompi_win_t *win, int result, const char *why
     ompi_osc_cached_track_begin(
         &storage->track,
         (0 < storage->file.plan.file_size) ? ompi_osc_cached_file_bytes(&storage->file) : NULL,
-        storage->file.plan.file_size);
+        seen ? storage->file.plan.file_size : 0);
     opal_output_verbose(MCA_BASE_VERBOSE_COMPONENT, ompi_osc_base_framework.framework_output,
                         "osc/cached: window on file %s, changed pages %s", storage->file.wish.name,
                         (-1 != storage->track.faults) ? "are known to the kernel"

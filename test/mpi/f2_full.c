@@ -23,7 +23,9 @@ static int full;
 /* In the place of the C library's: the component calls it. */
 int posix_fallocate(int file, off_t from, off_t length)
 {
-    return full ? EDQUOT : (0 == syscall(SYS_fallocate, file, 0, from, length)) ? 0 : errno;
+    /* disks give what they have before they say that it is not enough */
+    length = full ? length / 2 : length;
+    return (0 == syscall(SYS_fallocate, file, 0, from, length)) ? (full ? EDQUOT : 0) : errno;
 }
 
 int main(int argc, char **argv)
@@ -71,11 +73,11 @@ int main(int argc, char **argv)
     OK(MPI_Win_free(&win));
     full = 0 == strcmp(kind, "quota");
     if (full) {
-        char got[5] = "";
+        char got[4097] = "";
 
         FAILS(storage_allocate(SIZE, 1, &base, &win, name, NULL), MPI_ERR_WIN);
-        CHECK(sizeof(got) == storage_read("old", got, sizeof(got)) && 0 == strcmp("kept", got),
-              "a file of the user is gone");
+        CHECK(4096 == storage_read("old", got, sizeof(got)) && 0 == strcmp("kept", got),
+              "a file of the user is gone, or longer");
     }
     if (mounted) {
         umount2(storage_folder, MNT_DETACH);

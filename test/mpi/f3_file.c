@@ -1,5 +1,6 @@
 /* Files that cannot be used: an error on all processes, and a text that says why.
  * test: for=osc-cached ranks=2 transport=shm,tcp limit=60 cflags=-rdynamic args=missing expect="text:cannot be used: No such file or directory"
+ * test: for=osc-cached ranks=2 transport=shm limit=60 cflags=-rdynamic args=symlink expect="text:cannot be used: No such file or directory"
  * test: for=osc-cached ranks=2 transport=shm limit=60 cflags=-rdynamic args=permission expect="text:cannot be used: Permission denied"
  * test: for=osc-cached ranks=2 transport=shm limit=60 cflags=-rdynamic args=directory expect="text:is not a regular file"
  * test: for=osc-cached ranks=2 transport=shm limit=60 cflags=-rdynamic args=device expect="text:is not a regular file"
@@ -51,6 +52,9 @@ int main(int argc, char **argv)
     is = 0 != test_rank;
     if (is && 0 == strcmp(kind, "missing")) {
         name = "/tmp/no such directory/file";
+    } else if (is && 0 == strcmp(kind, "symlink")) { /* to a file that is not there */
+        name = "link";
+        CHECK(0 == symlink("nowhere/file", storage_name(name)), "symlink");
     } else if (is && 0 == strcmp(kind, "directory")) {
         snprintf(path, sizeof(path), "%s", storage_folder);
         name = path;

@@ -2,12 +2,14 @@
  * others; the counters tell. It covers those of the last call, too: one of them may have been
  * changed again without being noticed. The first one and MPI_Win_free cover all pages: what others
  * have changed before the window knew is written. What the kernel is asked to write is seen here,
- * and a kernel that does not know changed pages (before Linux 6.7) is asked to write all.
+ * and a kernel that does not know changed pages (before Linux 6.7) is asked to write all. So it is
+ * where others may write past it, through a device.
  * test: for=osc-cached ranks=2 transport=shm,tcp limit=120 cflags=-rdynamic args=sync expect="text:cannot be written to its file"
  * test: for=osc-cached ranks=2 transport=shm,tcp limit=120 cflags=-rdynamic args=sync expect="text:cannot be written to its file" mca="osc_cached_helper=on"
  * test: for=osc-cached ranks=2 transport=shm limit=120 cflags=-rdynamic args=async mca="osc_cached_storage_sync=async"
  * test: for=osc-cached ranks=2 transport=shm limit=120 cflags=-rdynamic args=free mca="osc_cached_storage_sync=free"
  * test: for=osc-cached ranks=2 transport=shm limit=120 cflags=-rdynamic args="sync unknown" expect="text:cannot be written to its file"
+ * test: for=osc-cached ranks=2 transport=shm limit=120 cflags=-rdynamic args="sync device" expect="text:cannot be written to its file" mca="osc_cached_storage_route=inner"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -29,7 +31,7 @@ static size_t page;
 static int msyncs, starts;
 static long was_dirty; /* 1: page 8 was when msync was called; -1: this kernel does not tell */
 static unsigned char asked[PAGES + 1]; /* pages that were to be written */
-static int fails, refuses, unknown, writes;
+static int fails, refuses, unknown, device, writes;
 
 /* Whether the kernel has to write a page of the file: 1, 0, or -1: it does not tell (Linux 6.5), or
  * writes none because the file is in memory. */
@@ -80,6 +82,13 @@ int mincore(void *from, size_t length, unsigned char *present)
     return (int) syscall(SYS_mincore, from, length, present);
 }
 
+int access(const char *name, int mode)
+{
+    return device && 0 == strcmp("/dev/xpmem", name)
+               ? 0
+               : (int) syscall(SYS_faccessat, AT_FDCWD, name, mode);
+}
+
 int ioctl(int file, unsigned long request, ...)
 {
     va_list arguments;
@@ -88,7 +97,7 @@ int ioctl(int file, unsigned long request, ...)
     va_start(arguments, request);
     argument = va_arg(arguments, void *);
     va_end(arguments);
-    if (unknown && 'f' == (char) (request >> 8)) { /* PAGEMAP_SCAN */
+    if (unknown && !device && 'f' == (char) (request >> 8)) { /* PAGEMAP_SCAN */
         errno = ENOTTY;
         return -1;
     }
@@ -174,6 +183,7 @@ int main(int argc, char **argv)
 
     storage_begin();
     unknown = 2 < argc || !is_known();
+    device = 2 < argc && 0 == strcmp(argv[2], "device");
     page = (size_t) sysconf(_SC_PAGESIZE);
     test_init(&argc, &argv);
     other = 1 - test_rank;
