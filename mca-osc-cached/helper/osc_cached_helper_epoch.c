@@ -210,9 +210,13 @@ static int helper_unlock(int rank, ompi_win_t *win)
         flushed);
 }
 
+/* Others are locked when they are first used. Our own memory is used by loads and stores, too, of
+ * which nobody tells. */
 static int helper_lock_all(int mpi_assert, ompi_win_t *win)
 {
     ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
+    ompi_osc_cached_helper_target_t *own;
+    int ret;
 
     if (is_passive(helper) || 0 < helper->started) {
         return OMPI_ERR_RMA_SYNC;
@@ -220,7 +224,14 @@ static int helper_lock_all(int mpi_assert, ompi_win_t *win)
     helper->all = true;
     helper->all_locks = 0 == (mpi_assert & MPI_MODE_NOCHECK);
     helper->fence = false;
-    return OMPI_SUCCESS;
+    if (!helper->all_locks || 0 == helper->mine.size) {
+        return OMPI_SUCCESS;
+    }
+    ret = ompi_osc_cached_helper_access(helper, helper->rank, &own);
+    if (OMPI_SUCCESS != ret) {
+        helper->all = helper->all_locks = false;
+    }
+    return ret;
 }
 
 static int helper_unlock_all(ompi_win_t *win)

@@ -670,11 +670,11 @@ static void locked(osc_cached_call_t *call, osc_cached_refused_t why)
 }
 
 int ompi_osc_cached_helper_lock(osc_cached_remote_t *remote, osc_cached_window_id_t id,
-                                bool exclusive)
+                                osc_cached_lock_kind_t kind)
 {
     locking_t locking = {.over = false};
     osc_cached_call_t call = {
-        .request = {.kind = OSC_CACHED_WIRE_LOCK, .window = id, .count = exclusive},
+        .request = {.kind = OSC_CACHED_WIRE_LOCK, .window = id, .count = kind},
         .end = locked,
         .context = &locking};
     unsigned spins = 0;

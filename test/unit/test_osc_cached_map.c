@@ -66,10 +66,10 @@ static void test_map(void **state)
 
 static osc_cached_waiter_t waiters[16];
 
-static void wait_for(osc_cached_lock_t *lock, uint64_t origin, bool exclusive)
+static void wait_for(osc_cached_lock_t *lock, uint64_t origin, osc_cached_lock_kind_t kind)
 {
-    assert_false(osc_cached_lock_try(lock, origin, exclusive));
-    waiters[origin] = (osc_cached_waiter_t){.origin = origin, .exclusive = exclusive};
+    assert_false(osc_cached_lock_try(lock, origin, kind));
+    waiters[origin] = (osc_cached_waiter_t){.origin = origin, .kind = kind};
     osc_cached_lock_wait(lock, &waiters[origin]);
     assert_int_equal(osc_cached_lock_verify(lock), 0);
 }
@@ -89,13 +89,13 @@ static void test_lock(void **state)
 
     osc_cached_lock_init(&lock);
     assert_false(osc_cached_lock_release(&lock, 1));
-    assert_true(osc_cached_lock_try(&lock, 1, false));
-    assert_true(osc_cached_lock_try(&lock, 2, false));
-    wait_for(&lock, 3, true);
-    wait_for(&lock, 4, false); /* does not overtake */
-    wait_for(&lock, 5, false);
-    wait_for(&lock, 6, true);
-    wait_for(&lock, 7, false);
+    assert_true(osc_cached_lock_try(&lock, 1, OSC_CACHED_LOCK_SHARED));
+    assert_true(osc_cached_lock_try(&lock, 2, OSC_CACHED_LOCK_SHARED));
+    wait_for(&lock, 3, OSC_CACHED_LOCK_EXCLUSIVE);
+    wait_for(&lock, 4, OSC_CACHED_LOCK_SHARED); /* does not overtake */
+    wait_for(&lock, 5, OSC_CACHED_LOCK_SHARED);
+    wait_for(&lock, 6, OSC_CACHED_LOCK_EXCLUSIVE);
+    wait_for(&lock, 7, OSC_CACHED_LOCK_SHARED);
     assert_true(osc_cached_lock_release(&lock, 1));
     assert_null(osc_cached_lock_next(&lock));
     assert_true(osc_cached_lock_release(&lock, 2));
@@ -113,11 +113,36 @@ static void test_lock(void **state)
     assert_null(osc_cached_lock_forget(&lock));
 }
 
+/* Who has other locks does not wait behind others where there are shared holders. */
+static void test_urgent_lock(void **state)
+{
+    osc_cached_lock_t lock;
+    (void) state;
+
+    osc_cached_lock_init(&lock);
+    assert_true(osc_cached_lock_try(&lock, 1, OSC_CACHED_LOCK_SHARED));
+    wait_for(&lock, 2, OSC_CACHED_LOCK_EXCLUSIVE);
+    wait_for(&lock, 3, OSC_CACHED_LOCK_SHARED);
+    assert_true(osc_cached_lock_try(&lock, 4, OSC_CACHED_LOCK_URGENT));
+    assert_int_equal(osc_cached_lock_verify(&lock), 0);
+    assert_true(osc_cached_lock_release(&lock, 1));
+    assert_null(osc_cached_lock_next(&lock));
+    assert_true(osc_cached_lock_release(&lock, 4));
+    next_is(&lock, 2);
+    wait_for(&lock, 5, OSC_CACHED_LOCK_URGENT);
+    assert_true(osc_cached_lock_release(&lock, 2));
+    next_is(&lock, 3);
+    next_is(&lock, 5);
+    assert_null(osc_cached_lock_next(&lock));
+    assert_int_equal(osc_cached_lock_verify(&lock), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_map),
         cmocka_unit_test(test_lock),
+        cmocka_unit_test(test_urgent_lock),
     };
 
     return cmocka_run_group_tests_name("osc_cached_map", tests, NULL, NULL);

@@ -418,14 +418,15 @@ static void test_stale_reply(void **state)
 static void test_lock_is_fair(void **state)
 {
     osc_cached_lock_t lock;
-    osc_cached_waiter_t first = {.origin = 2, .exclusive = true}, second = {.origin = 3};
+    osc_cached_waiter_t first = {.origin = 2, .kind = OSC_CACHED_LOCK_EXCLUSIVE};
+    osc_cached_waiter_t second = {.origin = 3};
     (void) state;
 
     osc_cached_lock_init(&lock);
-    assert_true(osc_cached_lock_try(&lock, 1, false));
-    assert_false(osc_cached_lock_try(&lock, 2, true));
+    assert_true(osc_cached_lock_try(&lock, 1, OSC_CACHED_LOCK_SHARED));
+    assert_false(osc_cached_lock_try(&lock, 2, OSC_CACHED_LOCK_EXCLUSIVE));
     osc_cached_lock_wait(&lock, &first);
-    assert_false(osc_cached_lock_try(&lock, 3, false));
+    assert_false(osc_cached_lock_try(&lock, 3, OSC_CACHED_LOCK_SHARED));
     osc_cached_lock_wait(&lock, &second);
     assert_null(osc_cached_lock_next(&lock));
     assert_true(osc_cached_lock_release(&lock, 1));

@@ -99,7 +99,7 @@ static void test_refused_requests(void **state)
     (void) state;
     refused((osc_cached_request_t){.kind = 0}, 0);
     refused((osc_cached_request_t){.kind = OSC_CACHED_WIRE_REQUESTS}, 0);
-    refused((osc_cached_request_t){.kind = OSC_CACHED_WIRE_LOCK, .count = 2}, 0);
+    refused((osc_cached_request_t){.kind = OSC_CACHED_WIRE_LOCK, .count = 3}, 0);
     refused((osc_cached_request_t){.kind = OSC_CACHED_WIRE_NOTE, .count = 1}, 0);
     refused((osc_cached_request_t){.kind = OSC_CACHED_WIRE_NOTE, .operation = 1}, 0);
     refused((osc_cached_request_t){.kind = OSC_CACHED_WIRE_NOTE,

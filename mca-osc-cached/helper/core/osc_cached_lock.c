@@ -15,14 +15,14 @@ void osc_cached_lock_init(osc_cached_lock_t *lock)
     osc_cached_list_init(&lock->queue);
 }
 
-static bool is_possible(const osc_cached_lock_t *lock, bool exclusive)
+static bool is_possible(const osc_cached_lock_t *lock, osc_cached_lock_kind_t kind)
 {
-    return !lock->exclusive && (0 == lock->shared || !exclusive);
+    return !lock->exclusive && (0 == lock->shared || OSC_CACHED_LOCK_EXCLUSIVE != kind);
 }
 
-static void take(osc_cached_lock_t *lock, uint64_t origin, bool exclusive)
+static void take(osc_cached_lock_t *lock, uint64_t origin, osc_cached_lock_kind_t kind)
 {
-    if (exclusive) {
+    if (OSC_CACHED_LOCK_EXCLUSIVE == kind) {
         lock->exclusive = true;
         lock->owner = origin;
     } else {
@@ -30,12 +30,13 @@ static void take(osc_cached_lock_t *lock, uint64_t origin, bool exclusive)
     }
 }
 
-bool osc_cached_lock_try(osc_cached_lock_t *lock, uint64_t origin, bool exclusive)
+bool osc_cached_lock_try(osc_cached_lock_t *lock, uint64_t origin, osc_cached_lock_kind_t kind)
 {
-    if (!osc_cached_list_is_empty(&lock->queue) || !is_possible(lock, exclusive)) {
+    if ((OSC_CACHED_LOCK_URGENT != kind && !osc_cached_list_is_empty(&lock->queue))
+        || !is_possible(lock, kind)) {
         return false;
     }
-    take(lock, origin, exclusive);
+    take(lock, origin, kind);
     return true;
 }
 
@@ -68,10 +69,10 @@ osc_cached_waiter_t *osc_cached_lock_next(osc_cached_lock_t *lock)
         return NULL;
     }
     waiter = OSC_CACHED_LIST_OF(lock->queue.next, osc_cached_waiter_t, link);
-    if (!is_possible(lock, waiter->exclusive)) {
+    if (!is_possible(lock, waiter->kind)) {
         return NULL;
     }
-    take(lock, waiter->origin, waiter->exclusive);
+    take(lock, waiter->origin, waiter->kind);
     osc_cached_list_remove(&waiter->link);
     return waiter;
 }
@@ -94,8 +95,8 @@ int osc_cached_lock_verify(const osc_cached_lock_t *lock)
         return 1;
     }
     if (!osc_cached_list_is_empty(&lock->queue)
-        && is_possible(
-            lock, OSC_CACHED_LIST_OF(lock->queue.next, osc_cached_waiter_t, link)->exclusive)) {
+        && is_possible(lock,
+                       OSC_CACHED_LIST_OF(lock->queue.next, osc_cached_waiter_t, link)->kind)) {
         return 2;
     }
     return 0;

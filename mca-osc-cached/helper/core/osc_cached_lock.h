@@ -12,9 +12,14 @@
  *     SHARED     shared > 0                  the first of the queue, if any, is exclusive
  *     EXCLUSIVE  owner has it
  *
- * Nobody overtakes: a shared request behind a waiting exclusive one waits as well. Shared requests
- * at the head of the queue are granted together. A shared holder is a number, not a name: a million
- * of them take no memory.
+ * A shared request behind a waiting exclusive one waits as well. Shared requests at the head of the
+ * queue are granted together. A shared holder is a number, not a name: a million of them take no
+ * memory.
+ *
+ * Who has other locks is urgent: where there are shared holders, it overtakes those who wait, which
+ * may wait for the end of its epoch. Two that have a lock each, and want the other one behind an
+ * exclusive request, would else wait for ever (test/model/locks.pml). So an exclusive request waits
+ * as long as others come who have locks elsewhere; MPI does not promise more.
  *
  * Invariants (osc_cached_lock_verify returns the number of the first broken one):
  *  I1 there is an exclusive holder or there are shared ones, or none.
@@ -26,6 +31,12 @@
 #include "osc_cached_list.h"
 
 #include <stdint.h>
+
+typedef enum {
+    OSC_CACHED_LOCK_SHARED,
+    OSC_CACHED_LOCK_EXCLUSIVE,
+    OSC_CACHED_LOCK_URGENT /**< shared, of one who has other locks */
+} osc_cached_lock_kind_t;
 
 typedef struct osc_cached_lock {
     uint64_t shared; /**< shared holders */
@@ -40,13 +51,14 @@ typedef struct osc_cached_waiter {
     osc_cached_link_t link;
     uint64_t origin;
     uint64_t token; /**< the caller's */
-    bool exclusive;
+    osc_cached_lock_kind_t kind;
 } osc_cached_waiter_t;
 
 void osc_cached_lock_init(osc_cached_lock_t *lock);
 
-/** Take the lock, if that is possible at once and nobody waits. @return whether it was */
-bool osc_cached_lock_try(osc_cached_lock_t *lock, uint64_t origin, bool exclusive);
+/** Take the lock, if that is possible at once and nobody waits who comes first. @return whether it
+ * was */
+bool osc_cached_lock_try(osc_cached_lock_t *lock, uint64_t origin, osc_cached_lock_kind_t kind);
 
 /** Wait for it. To be called when osc_cached_lock_try has failed. */
 void osc_cached_lock_wait(osc_cached_lock_t *lock, osc_cached_waiter_t *waiter);
