@@ -234,7 +234,7 @@ static const void *buffer_of(const arguments_t *a, uint32_t bytes)
     const char *buffer = (const char *) a->origin_addr + origin->true_lb;
 
     return (0 < bytes && (size_t) a->origin_count * origin->size == bytes
-            && opal_datatype_is_contiguous_memory_layout(origin, a->origin_count)
+            && ompi_osc_cached_is_one_run(origin, a->origin_count)
             && !ompi_osc_cached_is_on_device(buffer) && !ompi_osc_cached_is_exposed(buffer, bytes))
                ? buffer
                : NULL;

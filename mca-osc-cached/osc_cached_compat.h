@@ -10,6 +10,7 @@
 
 #include "ompi_config.h"
 
+#include "opal/datatype/opal_datatype.h"
 #include "opal/mca/base/mca_base_framework.h"
 #include "opal/util/show_help.h"
 #include "ompi/mca/osc/osc.h"
@@ -31,6 +32,13 @@ typedef int ompi_osc_cached_count_t;
 typedef int ompi_osc_cached_disp_unit_t;
 #define OSC_CACHED_MPI_DISP_UNIT MPI_INT
 #endif
+
+/** Are so many items of a type one run of bytes?  6.0 asks with a count of 32 bits. */
+static inline bool ompi_osc_cached_is_one_run(const opal_datatype_t *type,
+                                              ompi_osc_cached_count_t count)
+{
+    return opal_datatype_is_contiguous_memory_layout(type, (1 == count) ? 1 : 2);
+}
 
 /** A component of the list of those that are linked into libmpi: 6.0 has pointers to pointers. */
 typedef __typeof__(((mca_base_framework_t *) NULL)

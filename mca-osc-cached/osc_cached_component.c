@@ -408,7 +408,10 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     /* the epochs of osc/pt2pt are not known to helpers */
     alone = on_file && cached && 0 != strcmp("pt2pt", inner->osc_version.mca_component_name)
             && ompi_osc_cached_helper_serves_alone(comm, votes);
-    late = on_file && cached && !alone && ompi_osc_cached_helper_must_serve(votes);
+    late = on_file && !alone
+           && (cached ? ompi_osc_cached_helper_must_serve(votes)
+                      : !ompi_osc_cached_helper_is_right_with(
+                          win, comm, inner->osc_version.mca_component_name));
     ret = late ? OMPI_ERR_NOT_SUPPORTED : select_inner(inner, &request, model, alone);
     if (on_file) {
         ompi_osc_cached_storage_attach(win, ret, late ? "storage-late" : "storage-inner",

@@ -120,7 +120,7 @@ static inline bool may_be_cached(ompi_osc_cached_window_t *window, ompi_osc_cach
     wanted->key.address = (uint64_t) a->target_disp * unit_of(window, a->target);
     wanted->buffer.from = (0 == target->true_lb) ? NULL : a->target_dt;
     wanted->buffer.from_count = (size_t) a->target_count;
-    if (OPAL_LIKELY(opal_datatype_is_contiguous_memory_layout(target, a->target_count))) {
+    if (OPAL_LIKELY(ompi_osc_cached_is_one_run(target, a->target_count))) {
         wanted->key.address += (uint64_t) target->true_lb;
     } else {
         if (ompi_osc_cached_is_coherent(window)) {
@@ -133,7 +133,7 @@ static inline bool may_be_cached(ompi_osc_cached_window_t *window, ompi_osc_cach
         wanted->buffer.from = a->target_dt;
     }
     wanted->buffer.count = a->origin_count;
-    if (OPAL_LIKELY(opal_datatype_is_contiguous_memory_layout(origin, a->origin_count))) {
+    if (OPAL_LIKELY(ompi_osc_cached_is_one_run(origin, a->origin_count))) {
         wanted->buffer.address = (char *) a->origin_addr + origin->true_lb;
         wanted->buffer.type = NULL;
         return !ompi_osc_cached_is_exposed(wanted->buffer.address, wanted->bytes);

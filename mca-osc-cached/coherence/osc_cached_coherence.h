@@ -27,7 +27,8 @@ enum {
     OSC_CACHED_NOT_HELD = -1,  /**< a write that needs no hold */
 };
 
-/** Something writes to memory past the page tables: a network, or another process by a device. */
+/** Something writes to memory past the page tables: a network, a GPU, or another process by a
+ * device. */
 bool ompi_osc_cached_coherence_has_device(void);
 
 /** What a synchronisation that begins now completes. */

@@ -18,6 +18,7 @@
 
 #include "osc_cached_coherence_state.h"
 #include "osc_cached_compat.h"
+#include "osc_cached_memory.h"
 
 enum {
     FILE_BLOCK = 64 * 1024, /* bytes */
@@ -103,8 +104,8 @@ bool ompi_osc_cached_coherence_insists(const ompi_osc_cached_wish_t *wish)
 
 bool ompi_osc_cached_coherence_has_device(void)
 {
-    return ompi_osc_cached_helper_has_rdma() || 0 == access("/dev/xpmem", F_OK)
-           || 0 == access("/dev/knem", F_OK);
+    return ompi_osc_cached_has_devices || ompi_osc_cached_helper_has_rdma()
+           || 0 == access("/dev/xpmem", F_OK) || 0 == access("/dev/knem", F_OK);
 }
 
 /* Whether stores could be detected, in the right memory. */

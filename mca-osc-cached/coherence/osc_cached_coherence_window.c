@@ -238,7 +238,7 @@ static coherence_t *create(const ompi_osc_cached_window_t *window, const void *b
     /* other processes may have memory that the program has mapped, and devices raise no faults */
     ompi_osc_cached_changes_init(
         &c->changes, base, size, copies.block_shift,
-        !ompi_osc_cached_helper_has_rdma()
+        !ompi_osc_cached_coherence_has_device()
             && (MPI_WIN_FLAVOR_ALLOCATE == window->inner_flavor
                 || OSC_CACHED_MAPPING_PRIVATE == ompi_osc_cached_mapping(base, size)));
     c->post = (osc_cached_post_t){.send = ompi_osc_cached_coherence_send, .context = c};

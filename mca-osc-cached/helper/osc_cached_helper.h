@@ -41,8 +41,11 @@ void ompi_osc_cached_helper_vote(const ompi_win_t *win, ompi_communicator_t *com
 bool ompi_osc_cached_helper_serves_alone(ompi_communicator_t *comm,
                                          int64_t votes[OSC_CACHED_VOTES]);
 
-/** Whether nobody else may: the inner component would bring gets late. */
+/** Whether nobody else may: with the inner component, operations would go wrong. */
 bool ompi_osc_cached_helper_must_serve(const int64_t votes[OSC_CACHED_VOTES]);
+/** The same, before there are votes, and the other way round.  Collective. */
+bool ompi_osc_cached_helper_is_right_with(const ompi_win_t *win, ompi_communicator_t *comm,
+                                          const char *inner);
 
 /**
  * Allocate the memory of a window that has one helper per node.  Collective, unless the votes are
@@ -52,9 +55,10 @@ bool ompi_osc_cached_helper_must_serve(const int64_t votes[OSC_CACHED_VOTES]);
  * @param[out] base  of it
  * @return NULL: it is the inner component's, on all processes
  */
-struct ompi_osc_cached_node_t *
-ompi_osc_cached_helper_allocate(ompi_communicator_t *comm, size_t size,
-                                const int64_t votes[OSC_CACHED_VOTES], bool on_file, void **base);
+struct ompi_osc_cached_node_t *ompi_osc_cached_helper_allocate(ompi_communicator_t *comm,
+                                                               size_t size,
+                                                               int64_t votes[OSC_CACHED_VOTES],
+                                                               bool on_file, void **base);
 /** The window is free.  @param memory  NULL: there is none */
 void ompi_osc_cached_helper_release(struct ompi_osc_cached_node_t *memory);
 

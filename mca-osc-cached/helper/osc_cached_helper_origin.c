@@ -61,7 +61,7 @@ typedef struct {
 
 static bool is_one_run(const buffer_t *buffer)
 {
-    return ompi_datatype_is_contiguous_memory_layout(buffer->type, (int32_t) buffer->count);
+    return ompi_osc_cached_is_one_run(&buffer->type->super, buffer->count);
 }
 
 static char *first_byte(const buffer_t *buffer)

@@ -122,13 +122,16 @@ bool ompi_osc_cached_helper_is_apart(ompi_communicator_t *comm)
 #pragma weak MPIX_Win_cache_invalidate
 int MPIX_Win_cache_invalidate(MPI_Win win);
 
-/* May UCX reach processes of the same node through shared memory?  What UCX_TLS names and is no
- * network that we know is taken for it. */
+/* May osc/ucx reach processes of the same node through shared memory?  What its UCX_TLS names and
+ * is no network that we know is taken for it. */
 static bool ucx_shares_memory(void)
 {
     static const char *const networks[] = {"tcp", "self", "ib", "rc", "ud", "dc"};
-    const char *word = getenv("UCX_TLS");
+    const char *word = getenv("MPI_UCX_TLS"); /* which it reads first */
 
+    if (NULL == word) {
+        word = getenv("UCX_TLS");
+    }
     if (NULL == word || '\0' == *word) {
         return true;
     }
@@ -157,6 +160,24 @@ static bool has_late_gets(ompi_communicator_t *comm, const char *inner)
            && !ompi_osc_cached_helper_is_apart(comm) && ucx_shares_memory();
 }
 
+/* Are accumulates of several items wrong in memory of MPI_Win_create?  osc/rdma of 5.0 makes
+ * network atomics of them. */
+static bool has_wrong_sums(const char *inner)
+{
+#if 5 == OMPI_MAJOR_VERSION && defined(__x86_64__)
+    return 0 == strcmp("rdma", inner);
+#else
+    (void) inner;
+    return false;
+#endif
+}
+
+/* Would operations of other processes go wrong that are right in memory of MPI_Win_allocate? */
+static bool is_wrong_with(ompi_communicator_t *comm, const char *inner)
+{
+    return has_late_gets(comm, inner) || has_wrong_sums(inner);
+}
+
 /* May the inner component have the memory of this window? */
 static ompi_osc_cached_for_inner_t is_for_inner(const ompi_win_t *win, ompi_communicator_t *comm,
                                                 const char *inner)
@@ -167,15 +188,22 @@ static ompi_osc_cached_for_inner_t is_for_inner(const ompi_win_t *win, ompi_comm
         || OSC_CACHED_FILE_ROUTE_INNER == ompi_osc_cached_params.storage_route) {
         return OSC_CACHED_FOR_INNER;
     }
-    if (OSC_CACHED_FILE_ROUTE_HELPER == ompi_osc_cached_params.storage_route) {
-        return OSC_CACHED_FOR_HELPER;
-    }
-    if (has_late_gets(comm, inner)) {
+    if (is_wrong_with(comm, inner)) {
         return OSC_CACHED_NOT_FOR_INNER;
     }
     /* pages of a file cannot be pinned */
-    return file.in_memory || !ompi_osc_cached_helper_has_rdma() ? OSC_CACHED_FOR_INNER
-                                                                : OSC_CACHED_FOR_HELPER;
+    return OSC_CACHED_FILE_ROUTE_HELPER == ompi_osc_cached_params.storage_route
+                   || (!file.in_memory && ompi_osc_cached_helper_has_rdma())
+               ? OSC_CACHED_FOR_HELPER
+               : OSC_CACHED_FOR_INNER;
+}
+
+bool ompi_osc_cached_helper_is_right_with(const ompi_win_t *win, ompi_communicator_t *comm,
+                                          const char *inner)
+{
+    int right = OSC_CACHED_NOT_FOR_INNER != is_for_inner(win, comm, inner);
+
+    return OMPI_SUCCESS == ompi_osc_cached_helper_agree(comm, &right, 1, MPI_MIN) && right;
 }
 
 void ompi_osc_cached_helper_vote(const ompi_win_t *win, ompi_communicator_t *comm,
@@ -208,8 +236,21 @@ bool ompi_osc_cached_helper_is_agreed(const int64_t votes[OSC_CACHED_VOTES])
            <= votes[OSC_CACHED_VOTE_WISH];
 }
 
+/* Start the helpers of a window, and see whether they can serve it.  Collective. */
+static bool can_serve(ompi_communicator_t *comm, const ompi_osc_cached_node_t *node,
+                      int64_t votes[OSC_CACHED_VOTES])
+{
+    bool learnt;
+    int good = ompi_osc_cached_helper_start_all(comm, node, votes, &learnt) && learnt
+               && ompi_osc_cached_helper_reaches_others(comm, node, votes);
+
+    votes[OSC_CACHED_VOTE_RUNS] =
+        OMPI_SUCCESS == ompi_osc_cached_helper_agree(comm, &good, 1, MPI_MIN) && good;
+    return 0 != votes[OSC_CACHED_VOTE_RUNS];
+}
+
 ompi_osc_cached_node_t *ompi_osc_cached_helper_allocate(ompi_communicator_t *comm, size_t size,
-                                                        const int64_t votes[OSC_CACHED_VOTES],
+                                                        int64_t votes[OSC_CACHED_VOTES],
                                                         bool on_file, void **base)
 {
     ompi_osc_cached_node_t *node = NULL;
@@ -217,6 +258,12 @@ ompi_osc_cached_node_t *ompi_osc_cached_helper_allocate(ompi_communicator_t *com
 
     if (ompi_osc_cached_helper_is_agreed(votes) && votes[OSC_CACHED_VOTE_NODE]) {
         node = ompi_osc_cached_node_create(comm, size, &why);
+        if (NULL != node && !can_serve(comm, node, votes)) {
+            /* nobody would copy, and the inner component would have memory of another kind */
+            ompi_osc_cached_node_destroy(node);
+            node = NULL;
+            votes[OSC_CACHED_VOTE_WISH] = OSC_CACHED_HELPER_OFF;
+        }
         if (NULL != node) {
             *base = node->mine.base;
         }
@@ -410,18 +457,8 @@ bool ompi_osc_cached_helper_reaches_others(ompi_communicator_t *comm,
 
 bool ompi_osc_cached_helper_serves_alone(ompi_communicator_t *comm, int64_t votes[OSC_CACHED_VOTES])
 {
-    bool learnt;
-    int good;
-
-    if (OSC_CACHED_FOR_INNER == votes[OSC_CACHED_VOTE_INNER]
-        || !ompi_osc_cached_helper_is_agreed(votes)) {
-        return false;
-    }
-    good = ompi_osc_cached_helper_start_all(comm, NULL, votes, &learnt) && learnt
-           && ompi_osc_cached_helper_reaches_others(comm, NULL, votes);
-    votes[OSC_CACHED_VOTE_RUNS] =
-        OMPI_SUCCESS == ompi_osc_cached_helper_agree(comm, &good, 1, MPI_MIN) && good;
-    return 0 != votes[OSC_CACHED_VOTE_RUNS];
+    return OSC_CACHED_FOR_INNER != votes[OSC_CACHED_VOTE_INNER]
+           && ompi_osc_cached_helper_is_agreed(votes) && can_serve(comm, NULL, votes);
 }
 
 bool ompi_osc_cached_helper_must_serve(const int64_t votes[OSC_CACHED_VOTES])

@@ -27,7 +27,7 @@ enum {
 
 /** May the inner component have the memory of a window? */
 typedef enum {
-    OSC_CACHED_NOT_FOR_INNER, /**< its gets would be late */
+    OSC_CACHED_NOT_FOR_INNER, /**< operations would go wrong */
     OSC_CACHED_FOR_HELPER,    /**< where there is none: it may be able to */
     OSC_CACHED_FOR_INNER,
 } ompi_osc_cached_for_inner_t;

@@ -154,7 +154,7 @@ bool ompi_osc_cached_helper_attach(ompi_osc_cached_window_t *window, ompi_osc_ca
         helper->looks =
             alone
             || (NULL != memory
-                && OSC_CACHED_TRANSFERS_COST == ompi_osc_cached_params.helper_transfers);
+                && OSC_CACHED_TRANSFERS_HELPER != ompi_osc_cached_params.helper_transfers);
         helper->starts_early = 0 == strcmp("pt2pt", window->inner_name);
         helper->threaded = window->threaded;
         helper->one_sided = ompi_osc_cached_helper_has_rdma();
@@ -194,8 +194,8 @@ bool ompi_osc_cached_helper_may_move(const ompi_osc_cached_window_t *window,
 {
     /* with threads the choice may be another one by then */
     return window->threaded
-           || ompi_osc_cached_helper_has_choice(
-               window->helper, ompi_datatype_is_contiguous_memory_layout(type, (int32_t) count));
+           || ompi_osc_cached_helper_has_choice(window->helper,
+                                                ompi_osc_cached_is_one_run(&type->super, count));
 }
 
 osc_cached_window_id_t ompi_osc_cached_helper_names(const ompi_osc_cached_window_t *window)

@@ -3,6 +3,8 @@
  * Who cannot serve it is an error on all processes, and a text.
  * test: for=osc-cached ranks=2 transport=shm,tcp limit=60 cflags=-rdynamic args=auto
  * test: for=osc-cached ranks=2 transport=shm limit=60 cflags=-rdynamic args=off mca="osc_cached_helper=off" expect="text:gets have arrived"
+ * test: for=osc-cached ranks=2 transport=shm limit=60 cflags=-rdynamic args=off mca="osc_cached_helper=off osc_cached_storage_route=helper" expect="text:gets have arrived"
+ * test: for=osc-cached ranks=2 transport=shm limit=60 cflags=-rdynamic args="unwrapped off" expect="text:gets have arrived"
  * test: for=osc-cached ranks=2 transport=shm limit=60 cflags=-rdynamic args=inner mca="osc_cached_helper=on osc_cached_storage_route=inner"
  * test: for=osc-cached ranks=2,3 transport=shm,tcp limit=60 cflags=-rdynamic args=helper mca="osc_cached_storage_route=helper"
  * test: for=osc-cached ranks=2 transport=shm limit=60 cflags=-rdynamic args="rdma helper"
@@ -94,6 +96,10 @@ int main(int argc, char **argv)
     MPI_Win win;
 
     storage_begin();
+    if (0 == strcmp(argv[1], "unwrapped") && test_inner_is("ucx")) { /* what would serve it alone */
+        setenv("OMPI_MCA_osc", "cached,ucx", 1);
+        setenv("OMPI_MCA_osc_cached_inner", "sm", 1);
+    }
     has_rdma = 0 == strcmp(argv[1], "rdma");
     threadless = (0 == strcmp(argv[1], "threadless")) ? 2 : 0;
     in_memory = 0 == strcmp(who, "memory");
@@ -116,7 +122,7 @@ int main(int argc, char **argv)
             return test_done();
         }
         fprintf(stderr, "gets have arrived\n");
-        who = "inner";
+        who = (0 == strcmp(argv[1], "unwrapped")) ? "nobody" : "inner";
     }
     if (0 == strcmp(who, "none") && !served) {
         fprintf(stderr, "there is no memory or no thread\n"); /* for nothing */
@@ -132,6 +138,12 @@ int main(int argc, char **argv)
         return test_done();
     }
     OK(storage_allocate(LONGS * sizeof(long), sizeof(long), &base, &win, name, NULL));
+    if (0 == strcmp(who, "nobody")) { /* it has no counters */
+        use(win, (long *) base);
+        OK(MPI_Win_free(&win));
+        storage_end();
+        return test_done();
+    }
     counters_open(&c, &win);
     use(win, (long *) base);
     has = served && 0 == strcmp(who, "helper") && !(has_rdma && is_in_memory() && !are_late());

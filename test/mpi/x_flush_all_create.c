@@ -2,11 +2,16 @@
  *
  * test: for=osc ranks=2,3 transport=shm,tcp limit=120
  * test: for=osc-cached ranks=2,3 transport=shm,tcp limit=120 args=file
+ * test: for=osc-cached ranks=2 transport=shm limit=120 args="file elsewhere"
+ * test: for=osc-cached ranks=3 transport=shm limit=120 args=allocate mca="osc_cached_helper=on osc_cached_helper_per=node"
+ * test: for=osc-cached ranks=3 transport=shm limit=120 args=allocate mca="osc_cached_helper=on osc_cached_helper_per=node osc_cached_helper_transfers=inner"
+ * test: for=osc-cached ranks=2 transport=shm limit=120 args="allocate apart" mca="osc_cached_helper=on osc_cached_helper_per=node" expect="text:UCX does not reach the other processes"
  *
  * UCX has to ask the target for each get from a window made with MPI_Win_create over shared memory.
  * When the way there is full it queues gets, and ucp_worker_flush does not wait for those: osc/ucx
- * of a stock Open MPI returns with buffers not yet filled; ompi-patches mends it for 5.0. A window on
- * a file is one of MPI_Win_allocate for the program, where nothing is late: helpers serve it there.
+ * of a stock Open MPI returns with buffers not yet filled; ompi-patches mends it for 5.0. Windows of
+ * MPI_Win_allocate, where nothing is late, may be such windows for osc/ucx: those on files, which
+ * helpers serve then, and those with one helper per node, whose processes copy.
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -119,11 +124,22 @@ static void completes(void)
 
 int main(int argc, char **argv)
 {
-    int on_file = 1 < argc;
+    const char *how = (1 < argc) ? argv[1] : "create", *more = (2 < argc) ? argv[2] : "";
+    int on_file = 0 == strcmp("file", how);
     unsigned char *base;
 
+    if (0 == strcmp("elsewhere", more)) { /* what Open MPI's UCX reads first */
+        setenv("MPI_UCX_TLS", getenv("UCX_TLS"), 1);
+        setenv("UCX_TLS", "tcp,self", 1);
+    } else if (0 == strcmp("apart", more)) { /* and helpers reach nobody */
+        setenv("MPI_UCX_TLS", getenv("UCX_TLS"), 1);
+        setenv("UCX_TLS", "self", 1);
+    }
     test_init(&argc, &argv);
-    if (!on_file && test_inner_is("ucx")
+    if (0 == strcmp("apart", more) && !test_inner_is("ucx")) {
+        fprintf(stderr, "UCX does not reach the other processes\n");
+    }
+    if (0 == strcmp("create", how) && test_inner_is("ucx")
         && (test_stock_5_0() || test_openmpi() < 0x0500 || 0x0600 == test_openmpi())) {
         test_skip("osc/ucx of a stock Open MPI: MPI_Win_flush_all returns before the gets arrived");
     }
@@ -132,7 +148,7 @@ int main(int argc, char **argv)
         storage_begin();
         OK(storage_allocate(BYTES, 1, &base, &win, "window", NULL));
     } else {
-        win = test_win_make(mem, BYTES, 1, &base);
+        win = test_win_make((0 == strcmp("create", how)) ? mem : NULL, BYTES, 1, &base);
     }
     for (int i = 0; i < BYTES; ++i) {
         base[i] = byte_of(test_rank, i);
