@@ -671,11 +671,31 @@ static void take_down(osc_cached_ucx_t *ucx)
     free(ucx);
 }
 
+/* Whether there are as many descriptors as both workers need: the first context of a process that
+ * has fewer ends it by a signal. */
+static bool has_descriptors(void)
+{
+    enum { NEEDED = 16 };
+    int fds[NEEDED], count = 0;
+
+    while (count < NEEDED && -1 != (fds[count] = open("/dev/null", O_RDONLY | O_CLOEXEC))) {
+        ++count;
+    }
+    for (int i = 0; i < count; ++i) {
+        (void) close(fds[i]);
+    }
+    return NEEDED == count;
+}
+
 osc_cached_ucx_t *osc_cached_ucx_start(const osc_cached_ucx_handlers_t *handlers, const char **why)
 {
     osc_cached_ucx_t *ucx;
 
     if (!load(why)) {
+        return NULL;
+    }
+    if (!has_descriptors()) {
+        *why = no_worker;
         return NULL;
     }
     *why = "there is no memory";
