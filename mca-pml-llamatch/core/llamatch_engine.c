@@ -517,21 +517,40 @@ APART static void *match_any(llamatch_engine_t *engine, llamatch_peer_t *peer, i
     return item;
 }
 
+/* Entries behind the first one that are looked at one by one. To find one among four together, and
+ * to count how many there are, takes longer where a comparison of four has no result in a word. */
+#if defined(__SSE2__)
+enum { FEW = 0 };
+#else
+enum { FEW = 4 };
+#endif
+
 /* Search what a lane has within reach but its first entry, which does not match. @return whether
  * there can be nothing else; then *item is what was taken, or NULL */
 IN_PLACE bool take_behind(llamatch_lane_t *lane, llamatch_counts_t *counts, uint32_t *length,
                           llamatch_key_t key, void **item)
 {
-    uint32_t index;
+    uint64_t live = lane->live & (lane->live - 1);
+    uint32_t index = LLAMATCH_SHORT_MAX, depth = 1;
 
     if (LLAMATCH_UNLIKELY(!llamatch_lane_has_front(lane) || NULL == counts->depths)) {
         return false;
     }
-    index = llamatch_lane_find_behind(lane, key);
+    for (; 0 != live && depth <= FEW; live &= live - 1) {
+        ++depth;
+        if (llamatch_key_accepts(key, lane->tags[__builtin_ctzll(live)])) {
+            index = (uint32_t) __builtin_ctzll(live);
+            break;
+        }
+    }
+    if (LLAMATCH_SHORT_MAX == index && 0 != live) {
+        index = llamatch_lane_find_among(lane, key, live);
+        depth = llamatch_lane_depth(lane, index);
+    }
     if (LLAMATCH_SHORT_MAX == index && !llamatch_lane_is_short(lane)) {
         return false;
     }
-    ++counts->depths->shallow[llamatch_lane_depth(lane, index)];
+    ++counts->depths->shallow[depth];
     if (LLAMATCH_SHORT_MAX == index) {
         ++counts->searches;
         *item = NULL;

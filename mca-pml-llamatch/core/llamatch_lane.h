@@ -249,17 +249,19 @@ static inline uint32_t llamatch_lane_find_any(const llamatch_lane_t *lane, uint6
     return LLAMATCH_SHORT_MAX;
 }
 
-/** Search the entries within reach, of which there are some, behind the first one for the first
- * that the key accepts. @return LLAMATCH_SHORT_MAX: none */
+/** Search some entries within reach for the first that the key accepts. @return LLAMATCH_SHORT_MAX:
+ * none */
+static inline uint32_t llamatch_lane_find_among(const llamatch_lane_t *lane, llamatch_key_t key,
+                                                uint64_t live)
+{
+    return (INT32_MAX == key.floor) ? llamatch_lane_find_tag(lane, key.tag, key.other, live)
+                                    : llamatch_lane_find_any(lane, live);
+}
+
+/** The same behind the first one. */
 static inline uint32_t llamatch_lane_find_behind(const llamatch_lane_t *lane, llamatch_key_t key)
 {
-    uint64_t behind = lane->live & (lane->live - 1);
-
-    if (0 == behind) {
-        return LLAMATCH_SHORT_MAX;
-    }
-    return (INT32_MAX == key.floor) ? llamatch_lane_find_tag(lane, key.tag, key.other, behind)
-                                    : llamatch_lane_find_any(lane, behind);
+    return llamatch_lane_find_among(lane, key, lane->live & (lane->live - 1));
 }
 
 /** The same with the first one. */
