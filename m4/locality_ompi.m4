@@ -185,7 +185,7 @@ AC_DEFUN([LOCALITY_CHECK_LLAMATCH], [
     AS_IF([test $locality_have_hwloc = no],
         [locality_build_pml="no (it needs hwloc; Debian: libhwloc-dev)"],
         [AS_CASE([$locality_ompi_version], [6.*], [:], [false])],
-        [locality_build_pml="no (not ported to the pml/ob1 of Open MPI 6.0; osc/cached is built)"],
+        [locality_build_pml="no (not made for the pml/ob1 of Open MPI 6.0 yet; osc/cached is built)"],
         [test -n "$locality_ompi_version" && test -n "$locality_source"], [
         OMPI_SOURCE=$locality_source
         locality_build_pml=yes

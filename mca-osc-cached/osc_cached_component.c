@@ -392,7 +392,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     /* osc/sm has nothing for a helper to do: its processes reach each other's memory */
     if (cached) {
         coherent = ompi_osc_cached_coherence_vote(comm, win->super.s_info, on_file, votes);
-        ompi_osc_cached_node_vote(win->super.s_info, coherent, votes);
+        ompi_osc_cached_node_vote(win->super.s_info, coherent, on_file, votes);
         ompi_osc_cached_helper_vote(win, comm, win->super.s_info, seen,
                                     inner->osc_version.mca_component_name, coherent, votes);
         (void) ompi_osc_cached_window_units(comm, disp_unit, size, &unit, &units, &reach, &largest,

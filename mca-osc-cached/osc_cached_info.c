@@ -523,14 +523,15 @@ static bool has_keys(const opal_info_t *info)
 
 /* What Open MPI has for our keys in a window: one list of callbacks and one or two info entries
  * each, 60 to 80 pieces of memory. That is more than all the rest of a window that lives for a
- * moment, so a window that ends leaves it to the next one. */
+ * moment. So all windows whose program gave no keys have the same lists, which leave a window
+ * before it is destroyed, and a window that ends leaves its entries to the next one. */
 typedef struct {
-    opal_list_t *callbacks[KEYS];
     opal_info_entry_t *entries[KEYS][TEXTS]; /* the second may be NULL */
 } belongings_t;
 
 static opal_mutex_t lock = OPAL_MUTEX_STATIC_INIT;
-static belongings_t left[4]; /* windows that are made and freed together, mostly fewer */
+static opal_list_t *callbacks[KEYS]; /* of all windows; NULL: there was none yet */
+static belongings_t left[4];         /* windows that are made and freed together, mostly fewer */
 static int num_left = 0;
 
 /* Whether it is an info entry of one of our keys. */
@@ -546,7 +547,8 @@ static bool is_of(const opal_list_item_t *item, int i)
     return 0 == strcmp(keys[i].key, key);
 }
 
-/* What a window has, if it is as it was made; the program may have changed that. */
+/* The info entries of a window, if they are as they were made; the program may have changed that.
+ */
 static bool find_belongings(opal_infosubscriber_t *object, belongings_t *all)
 {
     opal_list_t *info = &object->s_info->super;
@@ -556,8 +558,6 @@ static bool find_belongings(opal_infosubscriber_t *object, belongings_t *all)
         item = opal_list_get_next(item);
     }
     for (int i = 0; i < KEYS; ++i) {
-        void *callbacks = NULL;
-
         for (int k = 0; k < TEXTS; ++k) {
             all->entries[i][k] = NULL;
             if (opal_list_get_end(info) != item && is_of(item, i)) {
@@ -565,14 +565,36 @@ static bool find_belongings(opal_infosubscriber_t *object, belongings_t *all)
                 item = opal_list_get_next(item);
             }
         }
-        (void) opal_hash_table_get_value_ptr(&object->s_subscriber_table, keys[i].key,
-                                             strlen(keys[i].key), &callbacks);
-        if (NULL == all->entries[i][0] || NULL == callbacks || 1 != opal_list_get_size(callbacks)) {
+        if (NULL == all->entries[i][0]) {
             return false;
         }
-        all->callbacks[i] = callbacks;
     }
     return true;
+}
+
+/* The callbacks of a key in a window; NULL: none. */
+static opal_list_t *callbacks_of(opal_infosubscriber_t *object, int i)
+{
+    void *list = NULL;
+
+    (void) opal_hash_table_get_value_ptr(&object->s_subscriber_table, keys[i].key,
+                                         strlen(keys[i].key), &list);
+    return list;
+}
+
+/* The lists of the first window become those of all; caller holds the lock. */
+static void share_callbacks(opal_infosubscriber_t *object)
+{
+    for (int i = 0; i < KEYS; ++i) {
+        opal_list_t *list = callbacks_of(object, i);
+
+        if (NULL == list || 1 != opal_list_get_size(list)) {
+            return; /* somebody else wants to know, too: no window shares them */
+        }
+    }
+    for (int i = 0; i < KEYS; ++i) {
+        callbacks[i] = callbacks_of(object, i);
+    }
 }
 
 void ompi_osc_cached_info_leave(ompi_osc_cached_window_t *window)
@@ -581,6 +603,12 @@ void ompi_osc_cached_info_leave(ompi_osc_cached_window_t *window)
     belongings_t *mine;
 
     opal_mutex_lock(&lock);
+    for (int i = 0; i < KEYS && NULL != callbacks[i]; ++i) {
+        if (callbacks[i] == callbacks_of(object, i)) {
+            (void) opal_hash_table_remove_value_ptr(&object->s_subscriber_table, keys[i].key,
+                                                    strlen(keys[i].key));
+        }
+    }
     mine = &left[num_left];
     if (window->subscribed && num_left < (int) (sizeof(left) / sizeof(left[0]))
         && find_belongings(object, mine)) {
@@ -589,37 +617,39 @@ void ompi_osc_cached_info_leave(ompi_osc_cached_window_t *window)
             for (int k = 0; k < TEXTS && NULL != mine->entries[i][k]; ++k) {
                 opal_list_remove_item(&object->s_info->super, &mine->entries[i][k]->super);
             }
-            (void) opal_hash_table_remove_value_ptr(&object->s_subscriber_table, keys[i].key,
-                                                    strlen(keys[i].key));
         }
     }
     opal_mutex_unlock(&lock);
 }
 
+/* Whether the callbacks of all windows are known; then what another window has left, or nothing. */
 static bool take_left(belongings_t *mine)
 {
-    bool taken;
+    bool known;
 
     opal_mutex_lock(&lock);
-    taken = 0 < num_left;
-    if (taken) {
+    known = NULL != callbacks[0];
+    if (known && 0 < num_left) {
         *mine = left[--num_left];
+    } else {
+        memset(mine, 0, sizeof(*mine));
     }
     opal_mutex_unlock(&lock);
-    return taken;
+    return known;
 }
 
 void ompi_osc_cached_info_finalize(void)
 {
-    belongings_t all;
-
-    while (take_left(&all)) {
+    for (; 0 < num_left; --num_left) {
         for (int i = 0; i < KEYS; ++i) {
-            OPAL_LIST_RELEASE(all.callbacks[i]);
-            for (int k = 0; k < TEXTS && NULL != all.entries[i][k]; ++k) {
-                OBJ_RELEASE(all.entries[i][k]);
+            for (int k = 0; k < TEXTS && NULL != left[num_left - 1].entries[i][k]; ++k) {
+                OBJ_RELEASE(left[num_left - 1].entries[i][k]);
             }
         }
+    }
+    for (int i = 0; i < KEYS && NULL != callbacks[i]; ++i) {
+        OPAL_LIST_RELEASE(callbacks[i]);
+        callbacks[i] = NULL;
     }
 }
 
@@ -627,27 +657,6 @@ static INFO_CONST char *in_force(ompi_osc_cached_window_t *window, int i)
 {
     return keys[i].changed(&window->win->super, (INFO_CONST char *) keys[i].key,
                            (INFO_CONST char *) NOT_GIVEN);
-}
-
-/* The same as opal_infosubscribe_subscribe, with what another window has left. */
-static void subscribe_again(ompi_osc_cached_window_t *window, const belongings_t *mine)
-{
-    opal_infosubscriber_t *object = &window->win->super;
-
-    for (int i = 0; i < KEYS; ++i) {
-        const char *value = in_force(window, i);
-        bool same = true;
-
-        (void) opal_hash_table_set_value_ptr(&object->s_subscriber_table, keys[i].key,
-                                             strlen(keys[i].key), mine->callbacks[i]);
-        for (int k = 0; k < TEXTS && NULL != mine->entries[i][k]; ++k) {
-            same = same && 0 == strcmp(value, INFO_VALUE(mine->entries[i][k]));
-            opal_list_append(&object->s_info->super, &mine->entries[i][k]->super);
-        }
-        if (!same) {
-            tell(window, keys[i].key, value);
-        }
-    }
 }
 
 /* Open MPI looks for each key among all that the window has, several times, which takes most of the
@@ -674,7 +683,47 @@ static int subscribe(ompi_osc_cached_window_t *window, bool none)
     if (NULL != fresh) {
         OBJ_RELEASE(fresh);
     }
+    if (none && OMPI_SUCCESS == ret) {
+        opal_mutex_lock(&lock);
+        if (NULL == callbacks[0]) {
+            share_callbacks(&window->win->super);
+        }
+        opal_mutex_unlock(&lock);
+    }
     return ret;
+}
+
+/* The same with the callbacks of all windows, and what another one has left. */
+static int subscribe_again(ompi_osc_cached_window_t *window, const belongings_t *mine)
+{
+    opal_infosubscriber_t *object = &window->win->super;
+    opal_info_t *all = object->s_info;
+    opal_info_t *fresh = (NULL == mine->entries[0][0]) ? OBJ_NEW(opal_info_t) : NULL;
+
+    for (int i = 0; i < KEYS; ++i) {
+        const char *value = in_force(window, i);
+        bool same = NULL != mine->entries[i][0];
+
+        (void) opal_hash_table_set_value_ptr(&object->s_subscriber_table, keys[i].key,
+                                             strlen(keys[i].key), callbacks[i]);
+        for (int k = 0; k < TEXTS && NULL != mine->entries[i][k]; ++k) {
+            same = same && 0 == strcmp(value, INFO_VALUE(mine->entries[i][k]));
+            opal_list_append((NULL == fresh) ? &all->super : &fresh->super,
+                             &mine->entries[i][k]->super);
+        }
+        object->s_info = (NULL == fresh) ? all : fresh;
+        if (!same) {
+            tell(window, keys[i].key, value);
+        }
+        object->s_info = all;
+        if (NULL != fresh) {
+            opal_list_join(&all->super, opal_list_get_end(&all->super), &fresh->super);
+        }
+    }
+    if (NULL != fresh) {
+        OBJ_RELEASE(fresh);
+    }
+    return OMPI_SUCCESS;
 }
 
 /* The window's own info has what the program gave, and Open MPI 4.1 tells all of that. */
@@ -690,17 +739,13 @@ int ompi_osc_cached_info_subscribe(ompi_osc_cached_window_t *window)
     const opal_info_t *info = window->win->super.s_info;
     bool none = NULL != info && !has_keys(info);
     belongings_t mine;
-    int ret = OMPI_SUCCESS;
+    int ret;
 
     if (!window->cacheable) {
         remove_keys(window);
         return OMPI_SUCCESS;
     }
-    if (none && take_left(&mine)) {
-        subscribe_again(window, &mine);
-    } else {
-        ret = subscribe(window, none);
-    }
+    ret = (none && take_left(&mine)) ? subscribe_again(window, &mine) : subscribe(window, none);
     window->subscribed = true;
     if (window->given) {
         /* else all is as it was when Open MPI was told of it */

@@ -79,9 +79,10 @@ static int wish_of(opal_info_t *info)
                                          : wish;
 }
 
-void ompi_osc_cached_node_vote(opal_info_t *info, bool coherent, int64_t votes[OSC_CACHED_VOTES])
+void ompi_osc_cached_node_vote(opal_info_t *info, bool coherent, bool on_file,
+                               int64_t votes[OSC_CACHED_VOTES])
 {
-    int wish = wish_of(info);
+    int wish = on_file ? OSC_CACHED_HELPER_OFF : wish_of(info);
 
     votes[OSC_CACHED_VOTE_SHARE] = OSC_CACHED_HELPER_ON == wish;
     /* when the process dies that hears for its node of what others write, the rest of the node must

@@ -50,7 +50,8 @@ typedef struct ompi_osc_cached_sharing_t {
  *
  * @param coherent  it will be coherent, or nothing is shared unless the program declares it
  */
-void ompi_osc_cached_node_vote(opal_info_t *info, bool coherent, int64_t votes[OSC_CACHED_VOTES]);
+void ompi_osc_cached_node_vote(opal_info_t *info, bool coherent, bool on_file,
+                               int64_t votes[OSC_CACHED_VOTES]);
 
 /**
  * Make memory to share with the others of the node. Collective.
