@@ -63,6 +63,27 @@ static void elsewhere(void)
     close(before);
 }
 
+/* What the kernel was told of the pages: "rr" random, "sr" sequential. */
+static int is_told(const char *base, const char *flag)
+{
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    unsigned long from, to;
+    int inside = 0, found = 0;
+    char line[512];
+
+    while (NULL != maps && NULL != fgets(line, sizeof(line), maps)) {
+        if (2 == sscanf(line, "%lx-%lx ", &from, &to)) {
+            inside = from <= (unsigned long) base && (unsigned long) base < to;
+        } else if (inside && 0 == strncmp(line, "VmFlags:", 8)) {
+            found = NULL != strstr(line, flag);
+        }
+    }
+    if (NULL != maps) {
+        fclose(maps);
+    }
+    return found;
+}
+
 static void at_free(void)
 {
     struct stat status;
@@ -81,8 +102,10 @@ static void at_free(void)
                         "0640", "access_style", "sequential,read_mostly", NULL));
     CHECK(0 == stat(storage_name("left"), &status) && 0640 == (status.st_mode & 0777),
           "permissions %o", status.st_mode);
+    CHECK(is_told(base, " sr"), "the kernel does not read ahead");
     OK(MPI_Win_free(&win));
     OK(storage_allocate(100, 1, &base, &win, "private", NULL));
+    CHECK(is_told(base, " rr"), "the kernel reads ahead");
     CHECK(0 == stat(storage_name("private"), &status) && 0600 == (status.st_mode & 0777),
           "permissions %o", status.st_mode);
     OK(MPI_Win_free(&win));
