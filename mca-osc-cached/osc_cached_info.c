@@ -582,19 +582,21 @@ static opal_list_t *callbacks_of(opal_infosubscriber_t *object, int i)
     return list;
 }
 
-/* The lists of the first window become those of all; caller holds the lock. */
-static void share_callbacks(opal_infosubscriber_t *object)
+/* The lists of the first window become those of all; caller holds the lock. @return whether they do
+ */
+static bool share_callbacks(opal_infosubscriber_t *object)
 {
     for (int i = 0; i < KEYS; ++i) {
         opal_list_t *list = callbacks_of(object, i);
 
         if (NULL == list || 1 != opal_list_get_size(list)) {
-            return; /* somebody else wants to know, too: no window shares them */
+            return false; /* somebody else wants to know, too */
         }
     }
     for (int i = 0; i < KEYS; ++i) {
         callbacks[i] = callbacks_of(object, i);
     }
+    return true;
 }
 
 void ompi_osc_cached_info_leave(ompi_osc_cached_window_t *window)
@@ -603,11 +605,9 @@ void ompi_osc_cached_info_leave(ompi_osc_cached_window_t *window)
     belongings_t *mine;
 
     opal_mutex_lock(&lock);
-    for (int i = 0; i < KEYS && NULL != callbacks[i]; ++i) {
-        if (callbacks[i] == callbacks_of(object, i)) {
-            (void) opal_hash_table_remove_value_ptr(&object->s_subscriber_table, keys[i].key,
-                                                    strlen(keys[i].key));
-        }
+    for (int i = 0; i < KEYS && window->has_common_callbacks; ++i) {
+        (void) opal_hash_table_remove_value_ptr(&object->s_subscriber_table, keys[i].key,
+                                                strlen(keys[i].key));
     }
     mine = &left[num_left];
     if (window->subscribed && num_left < (int) (sizeof(left) / sizeof(left[0]))
@@ -685,9 +685,7 @@ static int subscribe(ompi_osc_cached_window_t *window, bool none)
     }
     if (none && OMPI_SUCCESS == ret) {
         opal_mutex_lock(&lock);
-        if (NULL == callbacks[0]) {
-            share_callbacks(&window->win->super);
-        }
+        window->has_common_callbacks = NULL == callbacks[0] && share_callbacks(&window->win->super);
         opal_mutex_unlock(&lock);
     }
     return ret;
@@ -700,6 +698,7 @@ static int subscribe_again(ompi_osc_cached_window_t *window, const belongings_t 
     opal_info_t *all = object->s_info;
     opal_info_t *fresh = (NULL == mine->entries[0][0]) ? OBJ_NEW(opal_info_t) : NULL;
 
+    window->has_common_callbacks = true;
     for (int i = 0; i < KEYS; ++i) {
         const char *value = in_force(window, i);
         bool same = NULL != mine->entries[i][0];

@@ -147,8 +147,9 @@ typedef struct ompi_osc_cached_window_t {
     bool installed;   /**< our functions for operations and flushes are in the module's table */
     bool loose; /**< a peer is LOOSE since the last synchronisation of all, or one is lacking */
     bool timed; /**< gets on their way were measured: so is what completes them */
-    bool subscribed; /**< to the info keys */
-    bool given;      /**< the program said something by them when it created the window */
+    bool subscribed;           /**< to the info keys */
+    bool has_common_callbacks; /**< its callbacks are those of all windows */
+    bool given;                /**< the program said something by them when it created the window */
     ompi_osc_cached_mode_t mode;
     osc_cached_epoch_t epoch; /**< where it does not give access to all, peer->accessible tells */
 

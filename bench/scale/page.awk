@@ -85,7 +85,7 @@ END {
     print "  each of six processes of a cube; *uniform*: any block of any process; *power law*: the i-th of all blocks is read about in proportion"
     print "  to 1/i, and frequent ones are spread over all processes."
     print "- Helper: all processes but one make 8 accumulates of 8 bytes to memory of rank 0, each followed by a flush: *in turns* (the worst"
-    print "  case for sessions) or *one after the other*. Messages are delivered in order, and answered at once."
+    print "  case for sessions) or *one after the other*. Messages are delivered in order, and answered at once. There are no locks (MPI_MODE_NOCHECK): with them, a process has a session with its own helper as well."
     print "- Mode coherent: blocks of 4 KiB. *neighbours*: six processes read 4 blocks; *uniform*: rank 0 sees as many gets as each process"
     print "  makes, from processes at random; *power law*: everybody has read the first block. Then one process writes the first block."
     print "- Matching: *neighbours*: 32 receives from each of six processes, messages in the opposite order; *all peers*: a receive from each process."
