@@ -102,7 +102,7 @@ options() {
 adopt() {
     local last
     last=$(tail -n 1 "$1")
-    grep -vE '^[0-9]+ passed, [0-9]+ failed' "$1"
+    grep -avE '^[0-9]+ passed, [0-9]+ failed' "$1"
     if [[ $last =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed(,\ ([0-9]+)\ skipped)?$ ]]; then
         passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2]))
         skipped=$((skipped + ${BASH_REMATCH[4]:-0}))
