@@ -82,7 +82,7 @@ typedef struct {
 
 static bool is_near(const ompi_osc_cached_window_t *window, int target)
 {
-    const ompi_proc_t *proc = ompi_group_peer_lookup(window->win->w_group, target);
+    const ompi_proc_t *proc = ompi_group_peer_lookup_existing(window->win->w_group, target);
 
     return NULL != proc && OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags);
 }
@@ -107,8 +107,8 @@ void ompi_osc_cached_advise_begin(ompi_osc_cached_window_t *window)
         return;
     }
     advised->alike = true;
-    for (int i = 0; i < ompi_group_size(window->win->w_group); ++i) {
-        advised->alike &= is_near(window, i);
+    for (int i = 0; advised->alike && i < ompi_group_size(window->win->w_group); ++i) {
+        advised->alike = is_near(window, i);
     }
     OBJ_CONSTRUCT(&advised->lock, opal_mutex_t);
     window->advised = advised;
@@ -369,6 +369,12 @@ static int advised_rget(void *origin_addr, ompi_osc_cached_count_t origin_count,
 
     lock(window);
     side = side_of(window, target);
+    if (NULL != side && osc_cached_advise_rests(side)) { /* a batch of its own, as below */
+        if (osc_cached_advise_pass(side)) {
+            ompi_osc_cached_advise_changed(window);
+        }
+        side = NULL;
+    }
     if (NULL != side) {
         hash = hash_of(target, target_disp, target_dt);
         followed = osc_cached_advise_count(side, hash, target);

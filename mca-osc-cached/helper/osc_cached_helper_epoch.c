@@ -228,6 +228,9 @@ static int helper_lock_all(int mpi_assert, ompi_win_t *win)
         return OMPI_SUCCESS;
     }
     ret = ompi_osc_cached_helper_access(helper, helper->rank, &own);
+    if (OSC_CACHED_ERR_DEAD == ret) {
+        ret = OMPI_SUCCESS; /* who had it has died; what is reached of others may go on */
+    }
     if (OMPI_SUCCESS != ret) {
         helper->all = helper->all_locks = false;
     }

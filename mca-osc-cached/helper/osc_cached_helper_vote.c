@@ -184,12 +184,15 @@ static ompi_osc_cached_for_inner_t is_for_inner(const ompi_win_t *win, ompi_comm
 {
     ompi_osc_cached_mapped_file_t file;
 
-    if (!ompi_osc_cached_storage_find(win, &file)
+    if (!ompi_osc_cached_storage_has(win)
         || OSC_CACHED_FILE_ROUTE_INNER == ompi_osc_cached_params.storage_route) {
         return OSC_CACHED_FOR_INNER;
     }
-    if (is_wrong_with(comm, inner)) {
+    if (is_wrong_with(comm, inner)) { /* also where all of it is in memory */
         return OSC_CACHED_NOT_FOR_INNER;
+    }
+    if (!ompi_osc_cached_storage_find(win, &file)) {
+        return OSC_CACHED_FOR_INNER;
     }
     /* pages of a file cannot be pinned */
     return OSC_CACHED_FILE_ROUTE_HELPER == ompi_osc_cached_params.storage_route

@@ -59,6 +59,8 @@ typedef struct {
     bool in_memory;      /**< the file system is: its pages are as good as any other memory */
 } ompi_osc_cached_mapped_file_t;
 
+/** Whether the window was asked to be on a file, be it only in part, or not at all. */
+bool ompi_osc_cached_storage_has(const ompi_win_t *win);
 /** @return false: the window is on no file, or nothing of it is there */
 bool ompi_osc_cached_storage_find(const ompi_win_t *win, ompi_osc_cached_mapped_file_t *stored);
 

@@ -81,14 +81,17 @@ static void unlink_it(const ompi_osc_cached_file_t *file)
     }
 }
 
-/* @return whether nobody else has these bytes; length 0: all */
-static bool lock(int descriptor, uint64_t from, uint64_t length)
+typedef enum { OURS, OTHERS, UNKNOWN } owner_t;
+
+/* Who has these bytes; length 0: all.  On a file system without locks, nothing can be known. */
+static owner_t lock(int descriptor, uint64_t from, uint64_t length)
 {
     struct flock range = {
         .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t) from, .l_len = (off_t) length};
 
-    /* a file system without locks: nothing can be known */
-    return 0 == fcntl(descriptor, F_OFD_SETLK, &range) || (EAGAIN != errno && EACCES != errno);
+    return (0 == fcntl(descriptor, F_OFD_SETLK, &range)) ? OURS
+           : (EAGAIN == errno || EACCES == errno)        ? OTHERS
+                                                         : UNKNOWN;
 }
 
 /* Room for all bytes of the file; 0 or errno. */
@@ -237,7 +240,7 @@ ompi_osc_cached_file_state_t ompi_osc_cached_file_open(ompi_osc_cached_file_t *f
         if (!S_ISREG(status.st_mode)) {
             return OSC_CACHED_FILE_KIND;
         }
-        if (!lock(file->descriptor, file->wish.offset, plan->file_size)) {
+        if (OTHERS == lock(file->descriptor, file->wish.offset, plan->file_size)) {
             return OSC_CACHED_FILE_BUSY;
         }
         file->on_network = is_on_network(file->descriptor);
@@ -335,13 +338,17 @@ void ompi_osc_cached_file_close(ompi_osc_cached_file_t *file)
 
 void ompi_osc_cached_file_undo(ompi_osc_cached_file_t *file)
 {
-    bool alone = -1 != file->descriptor && lock(file->descriptor, 0, 0);
+    owner_t owner = (-1 == file->descriptor) ? OTHERS : lock(file->descriptor, 0, 0);
+    uint64_t end = file->wish.offset + file->plan.file_size;
+    uint64_t length = (file->length < file->wish.offset) ? file->wish.offset : file->length;
     struct stat status;
 
-    file->wish.unlinks = file->created && alone;
-    if (!file->created && alone && 0 == fstat(file->descriptor, &status) && S_ISREG(status.st_mode)
-        && file->length < (uint64_t) status.st_size) {
-        (void) !ftruncate(file->descriptor, (off_t) file->length); /* else it stays longer */
+    file->wish.unlinks = file->created && OTHERS != owner;
+    /* nothing but what was ours: others may have had bytes before it meanwhile, or appended some */
+    if (!file->created && OURS == owner && UINT64_MAX != file->length
+        && 0 == fstat(file->descriptor, &status) && length < (uint64_t) status.st_size
+        && (uint64_t) status.st_size <= end) {
+        (void) !ftruncate(file->descriptor, (off_t) length); /* else it stays longer */
     }
     ompi_osc_cached_file_close(file);
 }

@@ -366,6 +366,11 @@ void ompi_osc_cached_storage_tell(const ompi_win_t *win)
     }
 }
 
+bool ompi_osc_cached_storage_has(const ompi_win_t *win)
+{
+    return NULL != find(win);
+}
+
 bool ompi_osc_cached_storage_find(const ompi_win_t *win, ompi_osc_cached_mapped_file_t *stored)
 {
     const storage_t *storage = find(win);

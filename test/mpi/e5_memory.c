@@ -26,8 +26,10 @@ int main(int argc, char **argv)
     test_init(&argc, &argv);
     last = test_size - 1;
     if (0 == strcmp("limit", argv[1])) {
-        struct rlimit limit = {1 << 24, RLIM_INFINITY}; /* more than the window */
+        struct rlimit limit;
 
+        CHECK(0 == getrlimit(RLIMIT_FSIZE, &limit), "getrlimit");
+        limit.rlim_cur = 1 << 24; /* more than the window */
         CHECK(0 == setrlimit(RLIMIT_FSIZE, &limit), "setrlimit");
     }
     win = keyed_window(NULL, PIECES * BYTES, 1, &base, NULL);

@@ -3,6 +3,7 @@
  * test: for=osc ranks=2,3 transport=shm,tcp limit=120
  * test: for=osc-cached ranks=2,3 transport=shm,tcp limit=120 args=file
  * test: for=osc-cached ranks=2 transport=shm limit=120 args="file elsewhere"
+ * test: for=osc-cached ranks=2 transport=shm limit=120 args="file memory"
  * test: for=osc-cached ranks=3 transport=shm limit=120 args=allocate mca="osc_cached_helper=on osc_cached_helper_per=node"
  * test: for=osc-cached ranks=3 transport=shm limit=120 args=allocate mca="osc_cached_helper=on osc_cached_helper_per=node osc_cached_helper_transfers=inner"
  * test: for=osc-cached ranks=2 transport=shm limit=120 args="allocate apart" mca="osc_cached_helper=on osc_cached_helper_per=node" expect="text:UCX does not reach the other processes"
@@ -149,7 +150,8 @@ int main(int argc, char **argv)
     seed = (unsigned) test_rank + 1;
     if (on_file) {
         storage_begin();
-        OK(storage_allocate(BYTES, 1, &base, &win, "window", NULL));
+        OK(storage_allocate(BYTES, 1, &base, &win, "window", "storage_alloc_factor",
+                            (0 == strcmp("memory", more)) ? "0" : "1", NULL));
     } else {
         win = test_win_make((0 == strcmp("create", how)) ? mem : NULL, BYTES, 1, &base);
     }
