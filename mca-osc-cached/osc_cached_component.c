@@ -352,7 +352,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     ompi_osc_base_component_t *inner;
     ompi_osc_cached_window_t *window;
     osc_cached_config_t config;
-    bool wraps, cached, coherent, traced, alone = false, late = false, shared = false;
+    bool wraps, cached, coherent, traced, alone = false, refused = false, shared = false;
     bool together = ompi_osc_cached_summary_wanted();
     int64_t votes[OSC_CACHED_VOTES] = {0};
     struct ompi_osc_cached_node_t *memory = NULL;
@@ -408,13 +408,13 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     /* the epochs of osc/pt2pt are not known to helpers */
     alone = on_file && cached && 0 != strcmp("pt2pt", inner->osc_version.mca_component_name)
             && ompi_osc_cached_helper_serves_alone(comm, votes);
-    late = on_file && !alone
-           && (cached ? ompi_osc_cached_helper_must_serve(votes)
-                      : !ompi_osc_cached_helper_is_right_with(
-                          win, comm, inner->osc_version.mca_component_name));
-    ret = late ? OMPI_ERR_NOT_SUPPORTED : select_inner(inner, &request, model, alone);
+    refused = on_file && !alone
+              && (cached ? ompi_osc_cached_helper_must_serve(votes)
+                         : !ompi_osc_cached_helper_is_right_with(
+                             win, comm, inner->osc_version.mca_component_name));
+    ret = refused ? OMPI_ERR_NOT_SUPPORTED : select_inner(inner, &request, model, alone);
     if (on_file) {
-        ompi_osc_cached_storage_attach(win, ret, late ? "storage-late" : "storage-inner",
+        ompi_osc_cached_storage_attach(win, ret, refused ? "storage-late" : "storage-inner",
                                        alone || !ompi_osc_cached_coherence_has_device());
     }
     if (OMPI_SUCCESS != ret) {

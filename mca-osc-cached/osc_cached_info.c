@@ -707,8 +707,7 @@ static int subscribe_again(ompi_osc_cached_window_t *window, const belongings_t 
                                              strlen(keys[i].key), callbacks[i]);
         for (int k = 0; k < TEXTS && NULL != mine->entries[i][k]; ++k) {
             same = same && 0 == strcmp(value, INFO_VALUE(mine->entries[i][k]));
-            opal_list_append((NULL == fresh) ? &all->super : &fresh->super,
-                             &mine->entries[i][k]->super);
+            opal_list_append(&all->super, &mine->entries[i][k]->super);
         }
         object->s_info = (NULL == fresh) ? all : fresh;
         if (!same) {
