@@ -669,9 +669,31 @@ static void locked(osc_cached_call_t *call, osc_cached_refused_t why)
     locking->over = true;
 }
 
+/* Whether a lock is to be asked for again. Who has other locks gives those time who wait, but not
+ * for ever: they may wait for one of its locks. */
+static bool is_time_to_ask(osc_cached_call_t *call, uint64_t begin, uint64_t *asked)
+{
+    enum { PAUSE_NS = 200000, PATIENCE_NS = 5000000 };
+    uint64_t now;
+
+    if (OSC_CACHED_LOCK_ANOTHER != call->request.count) {
+        return true;
+    }
+    now = ompi_osc_cached_now();
+    if (now - *asked < PAUSE_NS) {
+        return false;
+    }
+    *asked = now;
+    if (now - begin >= PATIENCE_NS) {
+        call->request.count = OSC_CACHED_LOCK_URGENT;
+    }
+    return true;
+}
+
 int ompi_osc_cached_helper_lock(osc_cached_remote_t *remote, osc_cached_window_id_t id,
                                 osc_cached_lock_kind_t kind)
 {
+    uint64_t begin = ompi_osc_cached_now(), asked = begin;
     locking_t locking = {.over = false};
     osc_cached_call_t call = {
         .request = {.kind = OSC_CACHED_WIRE_LOCK, .window = id, .count = kind},
@@ -684,7 +706,8 @@ int ompi_osc_cached_helper_lock(osc_cached_remote_t *remote, osc_cached_window_i
     ret = submit(remote, &call);
     while (OMPI_SUCCESS == ret && !locking.over) {
         let_progress(&spins);
-        if (!locking.over) { /* the target may have forgotten us: then it is asked again */
+        /* the target may have sent us away: then it is asked again */
+        if (!locking.over && (call.begun || is_time_to_ask(&call, begin, &asked))) {
             ret = submit(remote, &call);
         }
     }

@@ -72,9 +72,9 @@ int ompi_osc_cached_target_hold(ompi_osc_cached_helper_t *helper,
                                 ompi_osc_cached_helper_target_t *target, bool exclusive)
 {
     /* an epoch of MPI_Win_lock_all begins with the lock of our own memory */
-    bool urgent = 0 < atomic_load(&held) || (helper->all && target->rank != helper->rank);
+    bool another = 0 < atomic_load(&held) || (helper->all && target->rank != helper->rank);
     osc_cached_lock_kind_t kind = exclusive ? OSC_CACHED_LOCK_EXCLUSIVE
-                                  : urgent  ? OSC_CACHED_LOCK_URGENT
+                                  : another ? OSC_CACHED_LOCK_ANOTHER
                                             : OSC_CACHED_LOCK_SHARED;
     uint64_t begin = ompi_osc_cached_now(), took;
     int ret = ompi_osc_cached_helper_lock(target->remote,

@@ -5,7 +5,8 @@
  * The locks of several targets: a Spin model, see README.md.  The state of a lock is that of osc_cached_lock.h.
  *
  * Sharers have shared locks of several targets at the same time: in an epoch of MPI_Win_lock_all first that of their own memory
- * and then the others in any order, or those of MPI_Win_lock in any order.  Others have one exclusive lock at a time.
+ * and then the others in any order, by several threads at the same time, or those of MPI_Win_lock in any order.  Others have one
+ * exclusive lock at a time.
  */
 
 /* The configuration, chosen by test/model/run */
@@ -25,6 +26,12 @@
 #ifndef EPOCHS
 #define EPOCHS 1
 #endif
+#ifndef FIRST
+#define FIRST 0 /* target of writers */
+#endif
+#ifndef THREADS
+#define THREADS 1 /* of a sharer: so many locks at most are asked for at the same time */
+#endif
 
 /* The rule that is broken on purpose */
 
@@ -32,12 +39,15 @@
 #define BREAK 0
 #endif
 #define PATIENT  1 /* who has other locks waits its turn */
+#define AGAIN    4 /* and comes again for ever */
+#define BEHIND   5 /* and waits behind others while there is an exclusive holder */
 #define TOGETHER 2 /* an exclusive lock is granted beside shared ones */
 #define KEPT     3 /* a lock that is given back is not passed on */
 
 #define SHARED    0
 #define EXCLUSIVE 1
-#define URGENT    2
+#define ANOTHER   2
+#define URGENT    3
 #define EVERYBODY (SHARERS + WRITERS)
 
 typedef lock_t {
@@ -61,16 +71,30 @@ inline grant(at, origin, form)
     locks[at].has[origin] = true
 }
 
-/* osc_cached_lock_try, osc_cached_lock_wait */
+/* osc_cached_lock_try, osc_cached_lock_again, osc_cached_lock_wait; comes: the answer was to come again */
 inline ask(at, origin, form)
 {
     atomic {
         if
-        :: POSSIBLE(at, form) && (locks[at].waits == 0 || ((form) == URGENT && BREAK != PATIENT)) -> grant(at, origin, form)
+        :: POSSIBLE(at, form) && (locks[at].waits == 0 || (form) == URGENT) -> grant(at, origin, form); comes = false
         :: else ->
-            locks[at].who[locks[at].waits] = origin;
-            locks[at].kind[locks[at].waits] = (form);
-            locks[at].waits++
+            if
+            :: (form) == ANOTHER && !locks[at].exclusive && BREAK != PATIENT -> comes = true
+            :: else ->
+                i = locks[at].waits;
+                do /* who has other locks waits before all */
+                :: i > 0 && (form) >= ANOTHER && BREAK != PATIENT && BREAK != BEHIND ->
+                    locks[at].who[i] = locks[at].who[i - 1];
+                    locks[at].kind[i] = locks[at].kind[i - 1];
+                    i--
+                :: else -> break
+                od;
+                locks[at].who[i] = origin;
+                locks[at].kind[i] = (form);
+                locks[at].waits++;
+                i = 0;
+                comes = false
+            fi
         fi
     }
 }
@@ -104,33 +128,39 @@ inline release(at, origin)
     }
 }
 
-#define TAKES(t) :: !mine[t] && (!OWN || mine[me % TARGETS] || t == me % TARGETS) ->               \
-        ask(t, me, (taken > 0 -> URGENT : SHARED));                                                      \
-        locks[t].has[me];                                                                                       \
-        mine[t] = true; taken++
+#define ASKS(t)                                                                                    \
+    :: !asked[t] && asks < THREADS && (!OWN || mine[me % TARGETS] || t == me % TARGETS)            \
+       && !(urgent[t] && BREAK == AGAIN && locks[t].waits > 0) ->                                  \
+        ask(t, me, (taken == 0 -> SHARED : (urgent[t] && BREAK != AGAIN -> URGENT : ANOTHER)));    \
+        urgent[t] = comes; asked[t] = !comes; asks = asks + !comes                                 \
+    :: asked[t] && !mine[t] && locks[t].has[me] -> mine[t] = true; taken++; asks--
 
 proctype sharer(byte me)
 {
-    byte i, first, its, t, taken, epochs;
-    bool mine[TARGETS];
+    byte i, first, its, t, taken, asks, epochs;
+    bool mine[TARGETS], asked[TARGETS], urgent[TARGETS], comes;
 
     do
     :: epochs < EPOCHS ->
         do
-        TAKES(0)
-        TAKES(1)
+        ASKS(0)
+        ASKS(1)
 #if TARGETS > 2
-        TAKES(2)
+        ASKS(2)
 #endif
-        :: taken == TARGETS || (!OWN && taken > 0) -> break
+#if TARGETS > 3
+        ASKS(3)
+#endif
+        :: asks == 0 && (taken == TARGETS || (!OWN && taken > 0)) -> break
         od;
         t = 0;
         do
         :: t < TARGETS ->
             if
-            :: mine[t] -> release(t, me); mine[t] = false; taken--
+            :: mine[t] -> release(t, me); mine[t] = false; asked[t] = false; taken--
             :: else
             fi;
+            urgent[t] = false;
             t++
         :: else -> break
         od;
@@ -143,6 +173,7 @@ proctype sharer(byte me)
 proctype writer(byte me; byte target)
 {
     byte i, first, its, epochs;
+    bool comes;
 
     do
     :: epochs < EPOCHS ->
@@ -165,7 +196,7 @@ init {
         od;
         p = 0;
         do
-        :: p < WRITERS -> run writer(SHARERS + p, p % TARGETS); p++
+        :: p < WRITERS -> run writer(SHARERS + p, FIRST + p % (TARGETS - FIRST)); p++
         :: else -> break
         od
     }

@@ -113,26 +113,34 @@ static void test_lock(void **state)
     assert_null(osc_cached_lock_forget(&lock));
 }
 
-/* Who has other locks does not wait behind others where there are shared holders. */
-static void test_urgent_lock(void **state)
+/* Who has other locks comes again where there are shared holders and others wait, and overtakes
+ * them at last; where there is an exclusive holder it waits before all. */
+static void test_another_lock(void **state)
 {
     osc_cached_lock_t lock;
     (void) state;
 
     osc_cached_lock_init(&lock);
-    assert_true(osc_cached_lock_try(&lock, 1, OSC_CACHED_LOCK_SHARED));
+    assert_true(osc_cached_lock_try(&lock, 1, OSC_CACHED_LOCK_ANOTHER));
     wait_for(&lock, 2, OSC_CACHED_LOCK_EXCLUSIVE);
     wait_for(&lock, 3, OSC_CACHED_LOCK_SHARED);
+    assert_false(osc_cached_lock_again(&lock, OSC_CACHED_LOCK_SHARED));
+    assert_false(osc_cached_lock_try(&lock, 4, OSC_CACHED_LOCK_ANOTHER));
+    assert_true(osc_cached_lock_again(&lock, OSC_CACHED_LOCK_ANOTHER));
     assert_true(osc_cached_lock_try(&lock, 4, OSC_CACHED_LOCK_URGENT));
     assert_int_equal(osc_cached_lock_verify(&lock), 0);
     assert_true(osc_cached_lock_release(&lock, 1));
     assert_null(osc_cached_lock_next(&lock));
     assert_true(osc_cached_lock_release(&lock, 4));
     next_is(&lock, 2);
-    wait_for(&lock, 5, OSC_CACHED_LOCK_URGENT);
+    wait_for(&lock, 5, OSC_CACHED_LOCK_EXCLUSIVE);
+    assert_false(osc_cached_lock_again(&lock, OSC_CACHED_LOCK_ANOTHER));
+    wait_for(&lock, 6, OSC_CACHED_LOCK_URGENT);
+    wait_for(&lock, 7, OSC_CACHED_LOCK_ANOTHER);
     assert_true(osc_cached_lock_release(&lock, 2));
+    next_is(&lock, 7);
+    next_is(&lock, 6);
     next_is(&lock, 3);
-    next_is(&lock, 5);
     assert_null(osc_cached_lock_next(&lock));
     assert_int_equal(osc_cached_lock_verify(&lock), 0);
 }
@@ -142,7 +150,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_map),
         cmocka_unit_test(test_lock),
-        cmocka_unit_test(test_urgent_lock),
+        cmocka_unit_test(test_another_lock),
     };
 
     return cmocka_run_group_tests_name("osc_cached_map", tests, NULL, NULL);

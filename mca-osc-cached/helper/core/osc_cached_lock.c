@@ -42,7 +42,10 @@ bool osc_cached_lock_try(osc_cached_lock_t *lock, uint64_t origin, osc_cached_lo
 
 void osc_cached_lock_wait(osc_cached_lock_t *lock, osc_cached_waiter_t *waiter)
 {
-    osc_cached_list_add(&lock->queue, &waiter->link);
+    bool has_others =
+        OSC_CACHED_LOCK_ANOTHER == waiter->kind || OSC_CACHED_LOCK_URGENT == waiter->kind;
+
+    osc_cached_list_add(has_others ? lock->queue.next : &lock->queue, &waiter->link);
 }
 
 bool osc_cached_lock_release(osc_cached_lock_t *lock, uint64_t origin)

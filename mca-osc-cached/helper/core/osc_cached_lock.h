@@ -16,10 +16,13 @@
  * queue are granted together. A shared holder is a number, not a name: a million of them take no
  * memory.
  *
- * Who has other locks is urgent: where there are shared holders, it overtakes those who wait, which
- * may wait for the end of its epoch. Two that have a lock each, and want the other one behind an
- * exclusive request, would else wait for ever (test/model/locks.pml). So an exclusive request waits
- * as long as others come who have locks elsewhere; MPI does not promise more.
+ * Who has other locks (ANOTHER) must not wait behind an exclusive request, which may wait for one
+ * of them: two that have a lock each, and want the other's behind an exclusive request, would wait
+ * for ever (test/model/locks.pml). Where it cannot have the lock at once:
+ *
+ *     EXCLUSIVE  it waits before all the others
+ *     SHARED     it comes again (osc_cached_lock_again), and lets those who wait go first; when it
+ *                has come again for long enough (URGENT), it overtakes them
  *
  * Invariants (osc_cached_lock_verify returns the number of the first broken one):
  *  I1 there is an exclusive holder or there are shared ones, or none.
@@ -35,7 +38,8 @@
 typedef enum {
     OSC_CACHED_LOCK_SHARED,
     OSC_CACHED_LOCK_EXCLUSIVE,
-    OSC_CACHED_LOCK_URGENT /**< shared, of one who has other locks */
+    OSC_CACHED_LOCK_ANOTHER, /**< shared, of one who has other locks */
+    OSC_CACHED_LOCK_URGENT   /**< the same, and it has come again for long enough */
 } osc_cached_lock_kind_t;
 
 typedef struct osc_cached_lock {
@@ -60,7 +64,13 @@ void osc_cached_lock_init(osc_cached_lock_t *lock);
  * was */
 bool osc_cached_lock_try(osc_cached_lock_t *lock, uint64_t origin, osc_cached_lock_kind_t kind);
 
-/** Wait for it. To be called when osc_cached_lock_try has failed. */
+/** When osc_cached_lock_try has failed: whether to come again instead of waiting. */
+static inline bool osc_cached_lock_again(const osc_cached_lock_t *lock, osc_cached_lock_kind_t kind)
+{
+    return OSC_CACHED_LOCK_ANOTHER == kind && !lock->exclusive;
+}
+
+/** Wait for it. To be called when osc_cached_lock_try has failed, and not to come again. */
 void osc_cached_lock_wait(osc_cached_lock_t *lock, osc_cached_waiter_t *waiter);
 
 /** Give it back. @return whether this origin can have had it */

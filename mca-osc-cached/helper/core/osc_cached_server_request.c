@@ -57,7 +57,8 @@ static void lock(osc_cached_server_t *server, osc_cached_session_t *session,
                                       request->token);
         return;
     }
-    if (osc_cached_server_charge(server, sizeof(*waiter))) {
+    if (!osc_cached_lock_again(&window->lock, kind)
+        && osc_cached_server_charge(server, sizeof(*waiter))) {
         waiter = osc_cached_server_get_memory(server, sizeof(*waiter));
         if (NULL == waiter) {
             server->used -= sizeof(*waiter);
