@@ -29,7 +29,7 @@ entries()
         macros+=("-D$macro")
     done
     "${CC:-cc}" -E -P -x c "${macros[@]}" "$file" |
-        sed -e '/@/!d' -e 's/" *"//g' -e 's/ *@ */|/g' -e 's/"//g' -e 's/ *$//'
+        sed -e '/@/!d' -e 's/\\"//g' -e 's/" *"//g' -e 's/ *@ */|/g' -e 's/"//g' -e 's/ *$//'
 }
 
 # number VALUE UNIT: as a user would write it.

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "opal/util/proc.h"
 #include "ompi/communicator/communicator.h"
@@ -220,6 +221,8 @@ static void conclude(void)
     opal_mutex_unlock(&lock);
     /* not the time that others had the processors for */
     advice->run_ns = (double) ((cpu_ns < run_ns) ? cpu_ns : run_ns);
+    advice->no_core =
+        sysconf(_SC_NPROCESSORS_ONLN) < 2 * ((long) opal_process_info.num_local_peers + 1);
     advice->heated = LLAMATCH_HEATER_NONE != mca_pml_llamatch_heater_stats(&stats);
 }
 

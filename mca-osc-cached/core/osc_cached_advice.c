@@ -317,13 +317,23 @@ static bool is_one_for_all(const osc_cached_advice_t *advice, osc_cached_advise_
     return same && !first;
 }
 
+/* Whether the program gave it a name: Open MPI's own ("ucx window 3") is a number that another
+ * window has in another run. */
+static bool has_name(const osc_cached_advice_row_t *row)
+{
+    size_t length = strlen(row->inner);
+
+    return '\0' != row->name[0] && '(' != row->name[0]
+           && (0 != strncmp(row->name, row->inner, length)
+               || 0 != strncmp(row->name + length, " window ", 8));
+}
+
 /* Whether what is recommended for a window can be set from outside: for all, or by its name. */
 static bool can_be_set(const osc_cached_advice_row_t *row, const osc_cached_advice_told_t *told,
                        bool one)
 {
     return OSC_CACHED_ADVICE_SERVES == told->verdict
-           && (one || OSC_CACHED_ADVISE_TRANSPARENT == told->life
-               || ('\0' != row->name[0] && '(' != row->name[0]));
+           && (one || OSC_CACHED_ADVISE_TRANSPARENT == told->life || has_name(row));
 }
 
 /* The name as a pattern of osc_cached_rules. */
@@ -395,6 +405,23 @@ static void set_all(settings_t *settings, const osc_cached_advice_t *advice)
     }
 }
 
+/* The rows, those with the most to gain first. */
+static void rank(const osc_cached_advice_t *advice, int order[OSC_CACHED_ADVICE_ROWS])
+{
+    double saving_ns[OSC_CACHED_ADVICE_ROWS];
+
+    for (int i = 0; i < advice->count; ++i) {
+        osc_cached_advice_told_t told = osc_cached_advice_of(advice, &advice->rows[i]);
+        int at = i;
+
+        saving_ns[i] = (OSC_CACHED_ADVICE_SERVES == told.verdict) ? told.saving_ns : 0;
+        for (; 0 < at && saving_ns[order[at - 1]] < saving_ns[i]; --at) {
+            order[at] = order[at - 1];
+        }
+        order[at] = i;
+    }
+}
+
 /* With what a coherent cache may do for windows that no other one helps, too.
  * @return ns that it could save; 0: there are none */
 static double set_coherent(settings_t *settings, const osc_cached_advice_t *advice)
@@ -451,14 +478,16 @@ void osc_cached_advice_print(const osc_cached_advice_t *advice, char *buffer, si
     osc_cached_text_t text = {.at = buffer, .left = size};
     osc_cached_advise_life_t life;
     bool one = is_one_for_all(advice, &life);
+    int order[OSC_CACHED_ADVICE_ROWS];
     settings_t settings;
 
+    rank(advice, order);
     add(&text,
         "osc/cached: advice (nothing was cached in this run; %" PRIu32
         " processes, times of the one with the most gets)\n",
         processes_of(advice));
     for (int i = 0; i < advice->count; ++i) {
-        const osc_cached_advice_row_t *row = &advice->rows[i];
+        const osc_cached_advice_row_t *row = &advice->rows[order[i]];
         osc_cached_advice_told_t told = osc_cached_advice_of(advice, row);
 
         add(&text, "  %s", ('\0' == row->name[0]) ? "(no name)" : row->name);
@@ -508,11 +537,13 @@ void osc_cached_advice_json(const osc_cached_advice_t *advice, char *buffer, siz
     osc_cached_advise_life_t life;
     bool one = is_one_for_all(advice, &life);
     double saving = 0, total = 0, coherent;
+    int order[OSC_CACHED_ADVICE_ROWS];
     settings_t settings;
 
+    rank(advice, order);
     add(&text, "{\"osc_cached_advise\": {\"windows\": [");
     for (int i = 0; i < advice->count; ++i) {
-        const osc_cached_advice_row_t *row = &advice->rows[i];
+        const osc_cached_advice_row_t *row = &advice->rows[order[i]];
         osc_cached_advice_told_t told = osc_cached_advice_of(advice, row);
         char reason[1024];
         osc_cached_text_t words = {.at = reason, .left = sizeof(reason)};

@@ -28,8 +28,8 @@
 #include <stdint.h>
 
 enum {
-    OSC_CACHED_RULES_MAX = 32,         /**< rules */
-    OSC_CACHED_RULES_TEXT_MAX = 2048,  /**< bytes of all of them */
+    OSC_CACHED_RULES_MAX = 64,         /**< rules */
+    OSC_CACHED_RULES_TEXT_MAX = 8192,  /**< bytes of all of them */
     OSC_CACHED_RULES_SETTINGS_MAX = 16 /**< keys */
 };
 

@@ -439,6 +439,7 @@ void llamatch_advice_add(llamatch_advice_t *advice, const char *name, const llam
 void llamatch_advice_join(llamatch_advice_t *advice, const llamatch_advice_t *other)
 {
     advice->heated |= other->heated;
+    advice->no_core |= other->no_core;
     advice->run_ns = larger(advice->run_ns, other->run_ns);
     for (uint32_t i = 0; i < other->count; ++i) {
         const llamatch_row_t *from = &other->rows[i];
@@ -457,6 +458,7 @@ void llamatch_advice_join(llamatch_advice_t *advice, const llamatch_advice_t *ot
 /* What a row comes to. */
 typedef struct {
     bool engine, heater; /* is it worth it? */
+    bool no_core;        /* the heater would be, with more cores */
     double saved_ns;     /* by what is worth it */
     double run_ns;       /* of the job with ob1 */
 } judgement_t;
@@ -466,7 +468,8 @@ static judgement_t judge(const llamatch_advice_t *advice, const llamatch_row_t *
     judgement_t judgement = {.run_ns = larger(1, advice->run_ns + row->saved_ns)};
     double worth_it = WORTH_IT * judgement.run_ns, by_heater = HEATER_SAVES * row->cold_ns;
 
-    judgement.heater = !advice->heated && by_heater >= worth_it;
+    judgement.heater = !advice->heated && !advice->no_core && by_heater >= worth_it;
+    judgement.no_core = !advice->heated && advice->no_core && by_heater >= worth_it;
     judgement.engine = row->saved_ns >= worth_it;
     judgement.saved_ns =
         (judgement.engine ? row->saved_ns : 0) + (judgement.heater ? by_heater : 0);
@@ -541,6 +544,8 @@ static void add_reason(text_t *text, const llamatch_advice_t *advice, const llam
         add(text, "; that queues were not in the caches cost ");
         add_time(text, row->cold_ns);
         add(text, ", of which a heater saves about half where each process has a free core");
+    } else if (judgement.no_core) {
+        add(text, "; a heater would need a free core for each process");
     } else if (advice->heated) {
         add(text, "; what the heater saved is not known from a run with it");
     }
@@ -643,12 +648,16 @@ static void add_settings(text_t *text, const llamatch_advice_t *advice, const ll
 
 void llamatch_advice_json(const llamatch_advice_t *advice, char *buffer, size_t size)
 {
+    bool shown[LLAMATCH_ADVICE_ROWS] = {false};
     llamatch_row_t sum = sum_of(advice);
     text_t text = {buffer, size};
 
     add(&text, "{\"pml_llamatch_advise\": {\"communicators\": [");
-    for (uint32_t i = 0; i < advice->count; ++i) {
-        add(&text, "%s{\"communicator\": ", (0 == i) ? "" : ", ");
+    for (uint32_t n = 0; n < advice->count; ++n) {
+        uint32_t i = next_row(advice, shown);
+
+        shown[i] = true;
+        add(&text, "%s{\"communicator\": ", (0 == n) ? "" : ", ");
         add_string(&text, advice->rows[i].name);
         add(&text, ", ");
         add_settings(&text, advice, &advice->rows[i]);

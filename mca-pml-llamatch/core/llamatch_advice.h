@@ -103,6 +103,7 @@ typedef struct llamatch_row {
 typedef struct llamatch_advice {
     uint32_t count; /**< all 0 at the start */
     bool heated;    /**< there was a heater */
+    bool no_core;   /**< there are too few cores for one heater per process */
     double run_ns;  /**< of processor time, of the process that ran longest */
     llamatch_row_t rows[LLAMATCH_ADVICE_ROWS];
 } llamatch_advice_t;

@@ -376,6 +376,16 @@ static void test_cold(void **state)
     has("\n  Run with: --mca pml llamatch --mca pml_llamatch_heater 1 --bind-to core\n");
     json();
     has("[\"pml=llamatch\", \"pml_llamatch_heater=1\"], \"predicted_saving_seconds\": 0.050000");
+    advice.no_core = true;
+    print();
+    has("cold: nothing to gain: lists as those of ob1 are as good here; a heater would need a free "
+        "core for each process (");
+    json();
+    has("], \"recommendation\": [], ");
+    advice.no_core = false;
+    add_comm(&advice, "deep", 1e6, 200e6, 0);
+    json();
+    assert_true(strstr(text, "\"deep\"") < strstr(text, "\"cold\""));
     advice.heated = true;
     print();
     has("cold: nothing to gain: lists as those of ob1 are as good here; what the heater saved is "

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "osc_cached_advice.h"
+#include "osc_cached_rules.h"
 
 static osc_cached_advice_t advice;
 static char text[OSC_CACHED_ADVICE_BYTES];
@@ -229,17 +230,71 @@ static void test_rules(void **state)
     has("], \"recommendation\": [\"osc=cached\", \"osc_cached_rules=name=my?graph: mode=always; "
         "name=tree: mode=user\"], ");
 
-    /* without a name it cannot be chosen alone */
+    /* without a name of the program's own it cannot be chosen alone */
+    for (int i = 0; i < 2; ++i) {
+        begin();
+        row = a_row((0 == i) ? "" : "ucx window 3", 0.83);
+        osc_cached_advice_add(&advice, &row);
+        row = a_row("table", 0);
+        osc_cached_advice_add(&advice, &row);
+        osc_cached_advice_print(&advice, text, sizeof(text));
+        has("; give it a name (MPI_Win_set_name), so that osc_cached_rules can choose it\n");
+        has("  Run without osc/cached\n");
+        osc_cached_advice_json(&advice, text, sizeof(text));
+        has("], \"recommendation\": [], \"predicted_saving_seconds\": 0.000000, ");
+    }
+}
+
+static bool is_any(const char *values, const char *value)
+{
+    (void) values;
+    (void) value;
+    return true;
+}
+
+/* However many rules are recommended, they can be read. */
+static void test_many_rules(void **state)
+{
+    static const osc_cached_rules_setting_t mode = {"mode", "any", false};
+    static osc_cached_rules_t rules;
+    char name[OSC_CACHED_ADVICE_NAME], *begin_of, *end;
+    osc_cached_advice_row_t row = a_row("table", 0);
+    size_t where;
+
+    (void) state;
     begin();
-    row = a_row("", 0.83);
     osc_cached_advice_add(&advice, &row);
-    row = a_row("table", 0);
+    for (int i = 1; i < OSC_CACHED_ADVICE_ROWS; ++i) {
+        snprintf(name, sizeof(name), "%d%062d", i % 10, i);
+        row = a_row(name, 0.83);
+        osc_cached_advice_add(&advice, &row);
+    }
+    osc_cached_advice_json(&advice, text, sizeof(text));
+    begin_of = strstr(text, "osc_cached_rules=") + strlen("osc_cached_rules=");
+    end = strchr(begin_of, '"');
+    *end = '\0';
+    assert_null(osc_cached_rules_read(&rules, begin_of, &mode, 1, is_any, &where));
+    assert_int_equal(rules.count, OSC_CACHED_ADVICE_ROWS - 1);
+}
+
+/* Those with the most to gain come first. */
+static void test_order(void **state)
+{
+    osc_cached_advice_row_t row = a_row("nothing", 0);
+
+    (void) state;
+    begin();
+    osc_cached_advice_add(&advice, &row);
+    row = a_row("some", 0.5);
+    osc_cached_advice_add(&advice, &row);
+    row = a_row("most", 0.9);
     osc_cached_advice_add(&advice, &row);
     osc_cached_advice_print(&advice, text, sizeof(text));
-    has("; give it a name (MPI_Win_set_name), so that osc_cached_rules can choose it\n");
-    has("  Run without osc/cached\n");
+    assert_true(strstr(text, "  most: ") < strstr(text, "  some: "));
+    assert_true(strstr(text, "  some: ") < strstr(text, "  nothing: "));
     osc_cached_advice_json(&advice, text, sizeof(text));
-    has("], \"recommendation\": [], \"predicted_saving_seconds\": 0.000000, ");
+    assert_true(strstr(text, "\"most\"") < strstr(text, "\"some\""));
+    assert_true(strstr(text, "\"some\"") < strstr(text, "\"nothing\""));
 }
 
 static void test_json(void **state)
@@ -307,9 +362,10 @@ static void test_many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_verdicts), cmocka_unit_test(test_sides),
-        cmocka_unit_test(test_busiest),  cmocka_unit_test(test_rules),
-        cmocka_unit_test(test_json),     cmocka_unit_test(test_many),
+        cmocka_unit_test(test_many_rules), cmocka_unit_test(test_order),
+        cmocka_unit_test(test_verdicts),   cmocka_unit_test(test_sides),
+        cmocka_unit_test(test_busiest),    cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_json),       cmocka_unit_test(test_many),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
