@@ -54,6 +54,7 @@ static struct {
     uint32_t windows;             /* numbers given */
     osc_cached_listen_fn_t stray; /* the server's lock: who hears notes of unknown windows */
     unsent_t *unsent;             /* the same: notes that could not be sent */
+    uint64_t aged_at;             /* the same: when osc_cached_server_age was called */
     bool noted;                   /* the same: the thread has to look after notes */
     _Atomic uint32_t requests;    /* of R-forms, not complete */
     _Atomic uint32_t calls;       /* of progress() */
@@ -119,7 +120,10 @@ static void send_unsent(void)
     }
 }
 
-static void on_idle(void *context)
+/* Milliseconds that shared requests wait behind exclusive ones, or up to twice as long. */
+enum { PATIENCE = 5 };
+
+static int on_idle(void *context)
 {
     const osc_cached_server_counts_t *counts = osc_cached_server_counts(helper.server);
 
@@ -131,6 +135,14 @@ static void on_idle(void *context)
     if (OPAL_UNLIKELY(osc_cached_move_is_due(&helper.move, counts->combined, counts->bytes))) {
         ompi_osc_cached_helper_move_on();
     }
+    if (OPAL_LIKELY(0 == osc_cached_server_waiters(helper.server))) {
+        return -1;
+    }
+    if (ompi_osc_cached_now() - helper.aged_at >= PATIENCE * 1000000) {
+        osc_cached_server_age(helper.server);
+        helper.aged_at = ompi_osc_cached_now();
+    }
+    return PATIENCE;
 }
 
 static void on_stray(void *context, const osc_cached_request_t *note, const void *data)
@@ -669,34 +681,12 @@ static void locked(osc_cached_call_t *call, osc_cached_refused_t why)
     locking->over = true;
 }
 
-/* Whether a lock is to be asked for again. Who has other locks gives those time who wait, but not
- * for ever: they may wait for one of its locks. */
-static bool is_time_to_ask(osc_cached_call_t *call, uint64_t begin, uint64_t *asked)
-{
-    enum { PAUSE_NS = 200000, PATIENCE_NS = 5000000 };
-    uint64_t now;
-
-    if (OSC_CACHED_LOCK_ANOTHER != call->request.count) {
-        return true;
-    }
-    now = ompi_osc_cached_now();
-    if (now - *asked < PAUSE_NS) {
-        return false;
-    }
-    *asked = now;
-    if (now - begin >= PATIENCE_NS) {
-        call->request.count = OSC_CACHED_LOCK_URGENT;
-    }
-    return true;
-}
-
 int ompi_osc_cached_helper_lock(osc_cached_remote_t *remote, osc_cached_window_id_t id,
-                                osc_cached_lock_kind_t kind)
+                                bool exclusive)
 {
-    uint64_t begin = ompi_osc_cached_now(), asked = begin;
     locking_t locking = {.over = false};
     osc_cached_call_t call = {
-        .request = {.kind = OSC_CACHED_WIRE_LOCK, .window = id, .count = kind},
+        .request = {.kind = OSC_CACHED_WIRE_LOCK, .window = id, .count = exclusive},
         .end = locked,
         .context = &locking};
     unsigned spins = 0;
@@ -706,8 +696,7 @@ int ompi_osc_cached_helper_lock(osc_cached_remote_t *remote, osc_cached_window_i
     ret = submit(remote, &call);
     while (OMPI_SUCCESS == ret && !locking.over) {
         let_progress(&spins);
-        /* the target may have sent us away: then it is asked again */
-        if (!locking.over && (call.begun || is_time_to_ask(&call, begin, &asked))) {
+        if (!locking.over) { /* the target may have sent us away: then it is asked again */
             ret = submit(remote, &call);
         }
     }

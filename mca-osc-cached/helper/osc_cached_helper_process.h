@@ -21,7 +21,6 @@
 #include "ompi/group/group.h"
 
 #include "core/osc_cached_client.h"
-#include "core/osc_cached_lock.h"
 #include "core/osc_cached_server.h"
 #include "osc_cached_helper.h"
 
@@ -87,7 +86,7 @@ void ompi_osc_cached_helper_unwatch(osc_cached_refusals_t *refusals);
 int ompi_osc_cached_helper_submit(osc_cached_remote_t *remote, osc_cached_call_t *call);
 /** Take the lock of a window. */
 int ompi_osc_cached_helper_lock(osc_cached_remote_t *remote, osc_cached_window_id_t id,
-                                osc_cached_lock_kind_t kind);
+                                bool exclusive);
 /** Give it back; all operations under it must be complete. */
 int ompi_osc_cached_helper_unlock(osc_cached_remote_t *remote, osc_cached_window_id_t id);
 /** Wait until a process has done all that we have sent so far.

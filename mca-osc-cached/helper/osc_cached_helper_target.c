@@ -65,23 +65,14 @@ ompi_osc_cached_helper_target_t *ompi_osc_cached_helper_find(ompi_osc_cached_hel
     return target;
 }
 
-/* Locks that this process has, of all windows. */
-static _Atomic uint32_t held;
-
 int ompi_osc_cached_target_hold(ompi_osc_cached_helper_t *helper,
                                 ompi_osc_cached_helper_target_t *target, bool exclusive)
 {
-    /* an epoch of MPI_Win_lock_all begins with the lock of our own memory */
-    bool another = 0 < atomic_load(&held) || (helper->all && target->rank != helper->rank);
-    osc_cached_lock_kind_t kind = exclusive ? OSC_CACHED_LOCK_EXCLUSIVE
-                                  : another ? OSC_CACHED_LOCK_ANOTHER
-                                            : OSC_CACHED_LOCK_SHARED;
     uint64_t begin = ompi_osc_cached_now(), took;
-    int ret = ompi_osc_cached_helper_lock(target->remote,
-                                          ompi_osc_cached_helper_id(helper, target->rank), kind);
+    int ret = ompi_osc_cached_helper_lock(
+        target->remote, ompi_osc_cached_helper_id(helper, target->rank), exclusive);
 
     if (OMPI_SUCCESS == ret) {
-        atomic_fetch_add(&held, 1);
         took = ompi_osc_cached_now() - begin;
         ompi_osc_cached_targets_lock(helper);
         target->lock_ns = (0 < target->lock_ns && target->lock_ns < took) ? target->lock_ns : took;
@@ -99,7 +90,6 @@ int ompi_osc_cached_target_let_go(ompi_osc_cached_helper_t *helper,
         return OMPI_SUCCESS;
     }
     target->held = false;
-    atomic_fetch_sub(&held, 1);
     return ompi_osc_cached_helper_unlock(target->remote,
                                          ompi_osc_cached_helper_id(helper, target->rank));
 }

@@ -363,6 +363,7 @@ static void *serve(void *arg)
                             {.fd = ucx->pipe[0], .events = POLLIN}};
     char bytes[64];
     bool sleeps = false, woken = true;
+    int most;
 
     while (!atomic_load_explicit(&ucx->stops, memory_order_acquire)) {
         (void) pthread_mutex_lock(&ucx->lock);
@@ -372,11 +373,11 @@ static void *serve(void *arg)
             ucx->overslept += !woken;
             woken = true;
         }
-        ucx->handlers.idle(ucx->handlers.context);
+        most = ucx->handlers.idle(ucx->handlers.context);
         sleeps = UCS_OK == ucp.worker_arm(ucx->serving);
         (void) pthread_mutex_unlock(&ucx->lock);
         if (sleeps) {
-            woken = 0 != poll(fds, 2, LONGEST_SLEEP);
+            woken = 0 != poll(fds, 2, 0 <= most ? most : LONGEST_SLEEP) || 0 <= most;
             if (0 != fds[1].revents) {
                 (void) !read(ucx->pipe[0], bytes, sizeof(bytes));
             }

@@ -37,8 +37,9 @@ typedef struct {
                     size_t data_bytes);
     /** A reply that was SENDING is gone; the server's lock is held. */
     void (*sent)(void *context, void *cookie);
-    /** Nothing more has arrived, and the thread is about to sleep; the server's lock is held. */
-    void (*idle)(void *context);
+    /** Nothing more has arrived, and the thread is about to sleep; the server's lock is held.
+     * @return ms that it may sleep; negative: any time */
+    int (*idle)(void *context);
     /** A reply has arrived, in osc_cached_ucx_progress. */
     void (*reply)(void *context, const void *header, size_t header_bytes, const void *data,
                   size_t data_bytes);

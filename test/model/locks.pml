@@ -5,7 +5,7 @@
  * The locks of several targets: a Spin model, see README.md.  The state of a lock is that of osc_cached_lock.h.
  *
  * Sharers have shared locks of several targets at the same time: in an epoch of MPI_Win_lock_all first that of their own memory
- * and then the others in any order, by several threads at the same time, or those of MPI_Win_lock in any order.  Others have one
+ * and then the others in any order, by several threads at the same time, or those of MPI_Win_lock in any order.  Writers have one
  * exclusive lock at a time.
  */
 
@@ -32,22 +32,22 @@
 #ifndef THREADS
 #define THREADS 1 /* of a sharer: so many locks at most are asked for at the same time */
 #endif
+#ifndef TELLS
+#define TELLS 0 /* sharers end an epoch when the next one has told that it has its locks */
+#endif
 
 /* The rule that is broken on purpose */
 
 #ifndef BREAK
 #define BREAK 0
 #endif
-#define PATIENT  1 /* who has other locks waits its turn */
-#define AGAIN    4 /* and comes again for ever */
-#define BEHIND   5 /* and waits behind others while there is an exclusive holder */
+#define PATIENT  1 /* shared requests never overtake exclusive ones */
 #define TOGETHER 2 /* an exclusive lock is granted beside shared ones */
 #define KEPT     3 /* a lock that is given back is not passed on */
+#define BESIDE   4 /* shared requests overtake an exclusive holder, too */
 
 #define SHARED    0
 #define EXCLUSIVE 1
-#define ANOTHER   2
-#define URGENT    3
 #define EVERYBODY (SHARERS + WRITERS)
 
 typedef lock_t {
@@ -71,32 +71,35 @@ inline grant(at, origin, form)
     locks[at].has[origin] = true
 }
 
-/* osc_cached_lock_try, osc_cached_lock_again, osc_cached_lock_wait; comes: the answer was to come again */
+/* osc_cached_lock_try, osc_cached_lock_wait */
 inline ask(at, origin, form)
 {
     atomic {
         if
-        :: POSSIBLE(at, form) && (locks[at].waits == 0 || (form) == URGENT) -> grant(at, origin, form); comes = false
+        :: POSSIBLE(at, form) && locks[at].waits == 0 -> grant(at, origin, form)
         :: else ->
-            if
-            :: (form) == ANOTHER && !locks[at].exclusive && BREAK != PATIENT -> comes = true
-            :: else ->
-                i = locks[at].waits;
-                do /* who has other locks waits before all */
-                :: i > 0 && (form) >= ANOTHER && BREAK != PATIENT && BREAK != BEHIND ->
-                    locks[at].who[i] = locks[at].who[i - 1];
-                    locks[at].kind[i] = locks[at].kind[i - 1];
-                    i--
-                :: else -> break
-                od;
-                locks[at].who[i] = origin;
-                locks[at].kind[i] = (form);
-                locks[at].waits++;
-                i = 0;
-                comes = false
-            fi
+            locks[at].who[locks[at].waits] = origin;
+            locks[at].kind[locks[at].waits] = (form);
+            locks[at].waits++
         fi
     }
+}
+
+/* Who waits at this place has the lock. */
+inline serve(at, place)
+{
+    first = locks[at].who[place];
+    its = locks[at].kind[place];
+    grant(at, first, its);
+    locks[at].waits--;
+    i = place;
+    do
+    :: i < locks[at].waits -> locks[at].who[i] = locks[at].who[i + 1]; locks[at].kind[i] = locks[at].kind[i + 1]; i++
+    :: else -> locks[at].who[i] = 0; locks[at].kind[i] = 0; break
+    od;
+    i = 0;
+    first = 0;
+    its = 0
 }
 
 /* osc_cached_lock_release, osc_cached_lock_next */
@@ -110,35 +113,45 @@ inline release(at, origin)
         :: else -> locks[at].shared--
         fi;
         do
-        :: locks[at].waits > 0 && POSSIBLE(at, locks[at].kind[0]) && BREAK != KEPT ->
-            first = locks[at].who[0];
-            its = locks[at].kind[0];
-            grant(at, first, its);
-            locks[at].waits--;
-            i = 0;
-            do
-            :: i < locks[at].waits -> locks[at].who[i] = locks[at].who[i + 1]; locks[at].kind[i] = locks[at].kind[i + 1]; i++
-            :: else -> locks[at].who[i] = 0; locks[at].kind[i] = 0; break
-            od;
-            i = 0;
-            first = 0;
-            its = 0
+        :: locks[at].waits > 0 && POSSIBLE(at, locks[at].kind[0]) && BREAK != KEPT -> serve(at, 0)
         :: else -> break
         od
     }
 }
 
+/* osc_cached_lock_overtake: who waits may be old at any time */
+#define OLD(t, n) :: atomic { n < locks[t].waits && locks[t].kind[n] == SHARED && (!locks[t].exclusive || BREAK == BESIDE) \
+                              && BREAK != PATIENT -> serve(t, n) }
+#define ALL_OLD(t) OLD(t, 0) OLD(t, 1) OLD(t, 2) OLD(t, 3) OLD(t, 4)
+
+active proctype age()
+{
+    byte i, first, its;
+
+end:
+    do
+    ALL_OLD(0)
+    ALL_OLD(1)
+#if TARGETS > 2
+    ALL_OLD(2)
+#endif
+#if TARGETS > 3
+    ALL_OLD(3)
+#endif
+    od
+}
+
+byte told[SHARERS]; /* epochs in which it had its locks */
+
 #define ASKS(t)                                                                                    \
-    :: !asked[t] && asks < THREADS && (!OWN || mine[me % TARGETS] || t == me % TARGETS)            \
-       && !(urgent[t] && BREAK == AGAIN && locks[t].waits > 0) ->                                  \
-        ask(t, me, (taken == 0 -> SHARED : (urgent[t] && BREAK != AGAIN -> URGENT : ANOTHER)));    \
-        urgent[t] = comes; asked[t] = !comes; asks = asks + !comes                                 \
+    :: !asked[t] && asks < THREADS && (!OWN || mine[me % TARGETS] || t == me % TARGETS) ->         \
+        ask(t, me, SHARED); asked[t] = true; asks++                                                \
     :: asked[t] && !mine[t] && locks[t].has[me] -> mine[t] = true; taken++; asks--
 
 proctype sharer(byte me)
 {
     byte i, first, its, t, taken, asks, epochs;
-    bool mine[TARGETS], asked[TARGETS], urgent[TARGETS], comes;
+    bool mine[TARGETS], asked[TARGETS];
 
     do
     :: epochs < EPOCHS ->
@@ -153,6 +166,8 @@ proctype sharer(byte me)
 #endif
         :: asks == 0 && (taken == TARGETS || (!OWN && taken > 0)) -> break
         od;
+        told[me]++;
+        !TELLS || me + 1 == SHARERS || told[me + 1] > epochs;
         t = 0;
         do
         :: t < TARGETS ->
@@ -160,7 +175,6 @@ proctype sharer(byte me)
             :: mine[t] -> release(t, me); mine[t] = false; asked[t] = false; taken--
             :: else
             fi;
-            urgent[t] = false;
             t++
         :: else -> break
         od;
@@ -173,7 +187,6 @@ proctype sharer(byte me)
 proctype writer(byte me; byte target)
 {
     byte i, first, its, epochs;
-    bool comes;
 
     do
     :: epochs < EPOCHS ->

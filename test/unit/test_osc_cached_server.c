@@ -291,6 +291,40 @@ static void test_dead_shared(void **state)
     assert_int_equal(live_bytes, 0);
 }
 
+/* Who waits for a shared lock behind an exclusive request overtakes it after some time. */
+static void test_old_shared(void **state)
+{
+    lockers_t l;
+    (void) state;
+
+    lockers_open(&l);
+    assert_int_equal(ask_for_lock(&l, 1, SHARED), OSC_CACHED_WIRE_LOCKED);
+    assert_int_equal(osc_cached_server_waiters(l.server), 0);
+    osc_cached_server_age(l.server);
+    assert_int_equal(ask_for_lock(&l, 2, EXCLUSIVE), 0);
+    assert_int_equal(ask_for_lock(&l, 3, SHARED), 0);
+    assert_int_equal(osc_cached_server_waiters(l.server), 2);
+    osc_cached_server_age(l.server); /* it may have waited for no time at all */
+    assert_int_equal(l.last[3].kind, 0);
+    assert_int_equal(ask_for_lock(&l, 4, SHARED), 0);
+    osc_cached_server_age(l.server);
+    assert_int_equal(l.last[3].kind, OSC_CACHED_WIRE_LOCKED);
+    assert_int_equal(l.last[4].kind, 0);
+    assert_int_equal(osc_cached_server_waiters(l.server), 2);
+    assert_int_equal(osc_cached_server_verify(l.server), 0);
+    forget(l.server, 3); /* it has the lock */
+    send_plain(&l, 1, OSC_CACHED_WIRE_UNLOCK, 0, 1);
+    assert_int_equal(l.last[2].kind, OSC_CACHED_WIRE_LOCKED);
+    osc_cached_server_age(l.server);
+    osc_cached_server_age(l.server);
+    assert_int_equal(l.last[4].kind, 0); /* not beside an exclusive holder */
+    send_plain(&l, 2, OSC_CACHED_WIRE_UNLOCK, 0, 1);
+    assert_int_equal(l.last[4].kind, OSC_CACHED_WIRE_LOCKED);
+    assert_int_equal(osc_cached_server_waiters(l.server), 0);
+    osc_cached_server_destroy(l.server);
+    assert_int_equal(live_bytes, 0);
+}
+
 /* An exclusive one is not: who waits for it is refused, and who asks for it later. */
 static void test_dead_exclusive(void **state)
 {
@@ -418,15 +452,14 @@ static void test_stale_reply(void **state)
 static void test_lock_is_fair(void **state)
 {
     osc_cached_lock_t lock;
-    osc_cached_waiter_t first = {.origin = 2, .kind = OSC_CACHED_LOCK_EXCLUSIVE};
-    osc_cached_waiter_t second = {.origin = 3};
+    osc_cached_waiter_t first = {.origin = 2, .exclusive = true}, second = {.origin = 3};
     (void) state;
 
     osc_cached_lock_init(&lock);
-    assert_true(osc_cached_lock_try(&lock, 1, OSC_CACHED_LOCK_SHARED));
-    assert_false(osc_cached_lock_try(&lock, 2, OSC_CACHED_LOCK_EXCLUSIVE));
+    assert_true(osc_cached_lock_try(&lock, 1, false));
+    assert_false(osc_cached_lock_try(&lock, 2, true));
     osc_cached_lock_wait(&lock, &first);
-    assert_false(osc_cached_lock_try(&lock, 3, OSC_CACHED_LOCK_SHARED));
+    assert_false(osc_cached_lock_try(&lock, 3, false));
     osc_cached_lock_wait(&lock, &second);
     assert_null(osc_cached_lock_next(&lock));
     assert_true(osc_cached_lock_release(&lock, 1));
@@ -571,15 +604,11 @@ static void test_any_bytes_storage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lock_is_fair),
-        cmocka_unit_test(test_stale_reply),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_any_bytes),
-        cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_dead_shared),
-        cmocka_unit_test(test_dead_exclusive),
-        cmocka_unit_test(test_notes),
-        cmocka_unit_test(test_any_bytes_storage),
+        cmocka_unit_test(test_lock_is_fair), cmocka_unit_test(test_stale_reply),
+        cmocka_unit_test(test_refusals),     cmocka_unit_test(test_any_bytes),
+        cmocka_unit_test(test_parts),        cmocka_unit_test(test_dead_shared),
+        cmocka_unit_test(test_old_shared),   cmocka_unit_test(test_dead_exclusive),
+        cmocka_unit_test(test_notes),        cmocka_unit_test(test_any_bytes_storage),
         cmocka_unit_test(test_storage_gone),
     };
 

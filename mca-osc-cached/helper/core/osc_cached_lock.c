@@ -15,14 +15,14 @@ void osc_cached_lock_init(osc_cached_lock_t *lock)
     osc_cached_list_init(&lock->queue);
 }
 
-static bool is_possible(const osc_cached_lock_t *lock, osc_cached_lock_kind_t kind)
+static bool is_possible(const osc_cached_lock_t *lock, bool exclusive)
 {
-    return !lock->exclusive && (0 == lock->shared || OSC_CACHED_LOCK_EXCLUSIVE != kind);
+    return !lock->exclusive && (0 == lock->shared || !exclusive);
 }
 
-static void take(osc_cached_lock_t *lock, uint64_t origin, osc_cached_lock_kind_t kind)
+static void take(osc_cached_lock_t *lock, uint64_t origin, bool exclusive)
 {
-    if (OSC_CACHED_LOCK_EXCLUSIVE == kind) {
+    if (exclusive) {
         lock->exclusive = true;
         lock->owner = origin;
     } else {
@@ -30,22 +30,18 @@ static void take(osc_cached_lock_t *lock, uint64_t origin, osc_cached_lock_kind_
     }
 }
 
-bool osc_cached_lock_try(osc_cached_lock_t *lock, uint64_t origin, osc_cached_lock_kind_t kind)
+bool osc_cached_lock_try(osc_cached_lock_t *lock, uint64_t origin, bool exclusive)
 {
-    if ((OSC_CACHED_LOCK_URGENT != kind && !osc_cached_list_is_empty(&lock->queue))
-        || !is_possible(lock, kind)) {
+    if (!osc_cached_list_is_empty(&lock->queue) || !is_possible(lock, exclusive)) {
         return false;
     }
-    take(lock, origin, kind);
+    take(lock, origin, exclusive);
     return true;
 }
 
 void osc_cached_lock_wait(osc_cached_lock_t *lock, osc_cached_waiter_t *waiter)
 {
-    bool has_others =
-        OSC_CACHED_LOCK_ANOTHER == waiter->kind || OSC_CACHED_LOCK_URGENT == waiter->kind;
-
-    osc_cached_list_add(has_others ? lock->queue.next : &lock->queue, &waiter->link);
+    osc_cached_list_add(&lock->queue, &waiter->link);
 }
 
 bool osc_cached_lock_release(osc_cached_lock_t *lock, uint64_t origin)
@@ -72,12 +68,32 @@ osc_cached_waiter_t *osc_cached_lock_next(osc_cached_lock_t *lock)
         return NULL;
     }
     waiter = OSC_CACHED_LIST_OF(lock->queue.next, osc_cached_waiter_t, link);
-    if (!is_possible(lock, waiter->kind)) {
+    if (!is_possible(lock, waiter->exclusive)) {
         return NULL;
     }
-    take(lock, waiter->origin, waiter->kind);
+    take(lock, waiter->origin, waiter->exclusive);
     osc_cached_list_remove(&waiter->link);
     return waiter;
+}
+
+osc_cached_waiter_t *osc_cached_lock_overtake(osc_cached_lock_t *lock, uint64_t limit)
+{
+    if (lock->exclusive) {
+        return NULL;
+    }
+    for (osc_cached_link_t *link = lock->queue.next; link != &lock->queue; link = link->next) {
+        osc_cached_waiter_t *waiter = OSC_CACHED_LIST_OF(link, osc_cached_waiter_t, link);
+
+        if (waiter->since >= limit) { /* as all behind it */
+            return NULL;
+        }
+        if (!waiter->exclusive) {
+            take(lock, waiter->origin, false);
+            osc_cached_list_remove(&waiter->link);
+            return waiter;
+        }
+    }
+    return NULL;
 }
 
 osc_cached_waiter_t *osc_cached_lock_forget(osc_cached_lock_t *lock)
@@ -98,8 +114,8 @@ int osc_cached_lock_verify(const osc_cached_lock_t *lock)
         return 1;
     }
     if (!osc_cached_list_is_empty(&lock->queue)
-        && is_possible(lock,
-                       OSC_CACHED_LIST_OF(lock->queue.next, osc_cached_waiter_t, link)->kind)) {
+        && is_possible(
+            lock, OSC_CACHED_LIST_OF(lock->queue.next, osc_cached_waiter_t, link)->exclusive)) {
         return 2;
     }
     return 0;

@@ -12,17 +12,12 @@
  *     SHARED     shared > 0                  the first of the queue, if any, is exclusive
  *     EXCLUSIVE  owner has it
  *
- * A shared request behind a waiting exclusive one waits as well. Shared requests at the head of the
- * queue are granted together. A shared holder is a number, not a name: a million of them take no
- * memory.
- *
- * Who has other locks (ANOTHER) must not wait behind an exclusive request, which may wait for one
- * of them: two that have a lock each, and want the other's behind an exclusive request, would wait
- * for ever (test/model/locks.pml). Where it cannot have the lock at once:
- *
- *     EXCLUSIVE  it waits before all the others
- *     SHARED     it comes again (osc_cached_lock_again), and lets those who wait go first; when it
- *                has come again for long enough (URGENT), it overtakes them
+ * A shared request behind a waiting exclusive one waits as well, but not for ever: the exclusive
+ * one may wait for somebody who waits for the shared one, by a lock of another target or by a
+ * message (test/model/locks.pml). Shared requests that are old overtake: after that nobody waits
+ * who would not wait if shared requests were granted whenever there is no exclusive holder. Shared
+ * requests at the head of the queue are granted together. A shared holder is a number, not a name:
+ * a million of them take no memory.
  *
  * Invariants (osc_cached_lock_verify returns the number of the first broken one):
  *  I1 there is an exclusive holder or there are shared ones, or none.
@@ -34,13 +29,6 @@
 #include "osc_cached_list.h"
 
 #include <stdint.h>
-
-typedef enum {
-    OSC_CACHED_LOCK_SHARED,
-    OSC_CACHED_LOCK_EXCLUSIVE,
-    OSC_CACHED_LOCK_ANOTHER, /**< shared, of one who has other locks */
-    OSC_CACHED_LOCK_URGENT   /**< the same, and it has come again for long enough */
-} osc_cached_lock_kind_t;
 
 typedef struct osc_cached_lock {
     uint64_t shared; /**< shared holders */
@@ -55,22 +43,16 @@ typedef struct osc_cached_waiter {
     osc_cached_link_t link;
     uint64_t origin;
     uint64_t token; /**< the caller's */
-    osc_cached_lock_kind_t kind;
+    uint64_t since; /**< the caller's time */
+    bool exclusive;
 } osc_cached_waiter_t;
 
 void osc_cached_lock_init(osc_cached_lock_t *lock);
 
-/** Take the lock, if that is possible at once and nobody waits who comes first. @return whether it
- * was */
-bool osc_cached_lock_try(osc_cached_lock_t *lock, uint64_t origin, osc_cached_lock_kind_t kind);
+/** Take the lock, if that is possible at once and nobody waits. @return whether it was */
+bool osc_cached_lock_try(osc_cached_lock_t *lock, uint64_t origin, bool exclusive);
 
-/** When osc_cached_lock_try has failed: whether to come again instead of waiting. */
-static inline bool osc_cached_lock_again(const osc_cached_lock_t *lock, osc_cached_lock_kind_t kind)
-{
-    return OSC_CACHED_LOCK_ANOTHER == kind && !lock->exclusive;
-}
-
-/** Wait for it. To be called when osc_cached_lock_try has failed, and not to come again. */
+/** Wait for it. To be called when osc_cached_lock_try has failed. */
 void osc_cached_lock_wait(osc_cached_lock_t *lock, osc_cached_waiter_t *waiter);
 
 /** Give it back. @return whether this origin can have had it */
@@ -78,6 +60,10 @@ bool osc_cached_lock_release(osc_cached_lock_t *lock, uint64_t origin);
 
 /** After a release: who has it now, one at a time, out of the queue; NULL when there is no more. */
 osc_cached_waiter_t *osc_cached_lock_next(osc_cached_lock_t *lock);
+
+/** Who waits for a shared lock since before @p limit, and has it now, one at a time, out of the
+ * queue; NULL when there is no more. */
+osc_cached_waiter_t *osc_cached_lock_overtake(osc_cached_lock_t *lock, uint64_t limit);
 
 /** The first waiter, out of the queue without the lock; NULL when there is none. */
 osc_cached_waiter_t *osc_cached_lock_forget(osc_cached_lock_t *lock);

@@ -77,6 +77,7 @@ void osc_cached_server_free_waiter(osc_cached_server_t *server, osc_cached_waite
 {
     osc_cached_server_give_memory(server, waiter, sizeof(*waiter));
     server->used -= sizeof(*waiter);
+    --server->waiters;
 }
 
 void osc_cached_server_held(const osc_cached_server_t *server, osc_cached_served_t *window,
@@ -93,18 +94,43 @@ void osc_cached_server_held(const osc_cached_server_t *server, osc_cached_served
     }
 }
 
+/* Who waited has the lock. */
+static void tell_locked(osc_cached_server_t *server, osc_cached_served_t *window,
+                        osc_cached_waiter_t *waiter)
+{
+    osc_cached_server_held(server, window, waiter->origin, true);
+    osc_cached_server_reply_plain(server, osc_cached_map_get(&server->by_origin, waiter->origin, 0),
+                                  waiter->origin, OSC_CACHED_WIRE_LOCKED, waiter->token);
+    osc_cached_server_free_waiter(server, waiter);
+}
+
 /* After the lock was given back, or one who waited has gone. */
 void osc_cached_server_pass_lock_on(osc_cached_server_t *server, osc_cached_served_t *window)
 {
     osc_cached_waiter_t *waiter;
 
     while (NULL != (waiter = osc_cached_lock_next(&window->lock))) {
-        osc_cached_server_held(server, window, waiter->origin, true);
-        osc_cached_server_reply_plain(server,
-                                      osc_cached_map_get(&server->by_origin, waiter->origin, 0),
-                                      waiter->origin, OSC_CACHED_WIRE_LOCKED, waiter->token);
-        osc_cached_server_free_waiter(server, waiter);
+        tell_locked(server, window, waiter);
     }
+}
+
+uint64_t osc_cached_server_waiters(const osc_cached_server_t *server)
+{
+    return server->waiters;
+}
+
+void osc_cached_server_age(osc_cached_server_t *server)
+{
+    for (osc_cached_link_t *link = server->windows.next; link != &server->windows;
+         link = link->next) {
+        osc_cached_served_t *window = OSC_CACHED_LIST_OF(link, osc_cached_served_t, link);
+        osc_cached_waiter_t *waiter;
+
+        while (NULL != (waiter = osc_cached_lock_overtake(&window->lock, server->age))) {
+            tell_locked(server, window, waiter);
+        }
+    }
+    ++server->age;
 }
 
 osc_cached_refused_t osc_cached_server_local(osc_cached_server_t *server,

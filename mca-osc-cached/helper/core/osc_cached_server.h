@@ -174,6 +174,14 @@ void osc_cached_server_sent(osc_cached_server_t *server, void *cookie);
 /** An operation that was to be done LATER has ended. @p good: without an error */
 void osc_cached_server_stored(osc_cached_server_t *server, void *cookie, bool good);
 
+/** How many wait for locks. While there are some, osc_cached_server_age is to be called every few
+ * milliseconds. */
+uint64_t osc_cached_server_waiters(const osc_cached_server_t *server);
+
+/** Time has passed: who has waited for a shared lock since before the last call overtakes
+ * (osc_cached_lock.h). */
+void osc_cached_server_age(osc_cached_server_t *server);
+
 /** Acknowledge what was done and not told, before sleeping. */
 void osc_cached_server_tell(osc_cached_server_t *server);
 

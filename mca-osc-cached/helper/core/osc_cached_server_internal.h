@@ -96,7 +96,9 @@ struct osc_cached_server {
     osc_cached_link_t gone; /* sessions, while storage works for them */
     osc_cached_link_t windows;
     uint64_t used;
-    uint32_t ending; /* sessions that were told to end */
+    uint64_t waiters; /* for locks */
+    uint64_t age;     /* times that osc_cached_server_age was called */
+    uint32_t ending;  /* sessions that were told to end */
     uint32_t free_spares;
     uint32_t last_session; /* number */
     osc_cached_server_counts_t counts;

@@ -43,7 +43,7 @@ static void reply_data(osc_cached_server_t *server, osc_cached_session_t *sessio
 static void lock(osc_cached_server_t *server, osc_cached_session_t *session,
                  osc_cached_served_t *window, const osc_cached_request_t *request)
 {
-    osc_cached_lock_kind_t kind = (osc_cached_lock_kind_t) request->count;
+    bool exclusive = 0 != request->count;
     osc_cached_waiter_t *waiter = NULL;
 
     if (window->lock.dead) {
@@ -51,14 +51,13 @@ static void lock(osc_cached_server_t *server, osc_cached_session_t *session,
                                  OSC_CACHED_REFUSED_LOST);
         return;
     }
-    if (osc_cached_lock_try(&window->lock, request->origin, kind)) {
+    if (osc_cached_lock_try(&window->lock, request->origin, exclusive)) {
         osc_cached_server_held(server, window, request->origin, true);
         osc_cached_server_reply_plain(server, session, request->origin, OSC_CACHED_WIRE_LOCKED,
                                       request->token);
         return;
     }
-    if (!osc_cached_lock_again(&window->lock, kind)
-        && osc_cached_server_charge(server, sizeof(*waiter))) {
+    if (osc_cached_server_charge(server, sizeof(*waiter))) {
         waiter = osc_cached_server_get_memory(server, sizeof(*waiter));
         if (NULL == waiter) {
             server->used -= sizeof(*waiter);
@@ -70,8 +69,11 @@ static void lock(osc_cached_server_t *server, osc_cached_session_t *session,
                                       request->token);
         return;
     }
-    *waiter =
-        (osc_cached_waiter_t){.origin = request->origin, .token = request->token, .kind = kind};
+    *waiter = (osc_cached_waiter_t){.origin = request->origin,
+                                    .token = request->token,
+                                    .since = server->age,
+                                    .exclusive = exclusive};
+    ++server->waiters;
     osc_cached_lock_wait(&window->lock, waiter);
 }
 

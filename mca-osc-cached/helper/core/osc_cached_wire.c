@@ -16,7 +16,6 @@
  */
 #include "osc_cached_wire.h"
 
-#include "osc_cached_lock.h"
 #include "osc_cached_operation.h"
 
 /* Compilers make one load or store of each where the machine is little endian. */
@@ -106,7 +105,7 @@ static bool is_request(const osc_cached_request_t *request, size_t data_bytes)
     case OSC_CACHED_WIRE_UNLOCK:
         return 0 == data_bytes && 0 == request->length;
     case OSC_CACHED_WIRE_LOCK:
-        return 0 == data_bytes && 0 == request->length && request->count <= OSC_CACHED_LOCK_URGENT;
+        return 0 == data_bytes && 0 == request->length && request->count <= 1;
     case OSC_CACHED_WIRE_TYPE:
         return data_bytes == request->length && 0 != request->layout;
     case OSC_CACHED_WIRE_GET:

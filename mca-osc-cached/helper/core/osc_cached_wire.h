@@ -22,7 +22,7 @@
  *     ACC        packed bytes            to combine them with what is there
  *     FETCH      packed bytes, or none   the same, and for what was there before (NO_OP: none)
  *     CAS        new, compare            to store new if compare is there, and for what was there
- *     LOCK       -                       for a lock of the window (count: osc_cached_lock_kind_t)
+ *     LOCK       -                       for a lock of the window (count 1: exclusive, 0: shared)
  *     UNLOCK     -                       to give it back
  *     NOTE       a block, or none        nothing: it tells operation of count blocks from block at
  *                                        on, for the coherence of the window (../../coherence)
@@ -100,7 +100,7 @@ typedef struct osc_cached_request {
     uint64_t number;   /**< of this request in the session */
     uint64_t token;    /**< the origin's own name of the operation; comes back in replies */
     uint64_t at;       /**< bytes from the window's start to the layout's origin, modulo 2^64 */
-    uint64_t count;    /**< layouts; LOCK: osc_cached_lock_kind_t */
+    uint64_t count;    /**< layouts; LOCK: 1 exclusive, 0 shared */
     uint64_t offset;   /**< bytes of the packed stream before this part */
     uint32_t length;   /**< bytes of this part */
     uint32_t layout;   /**< 0: contiguous bytes, count is their number; else as told by TYPE */
