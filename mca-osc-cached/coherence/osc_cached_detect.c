@@ -226,7 +226,7 @@ void ompi_osc_cached_detect_open_pages(ompi_osc_cached_detect_t *detect, uint64_
     if (NULL == detect->watch || size <= from) {
         return;
     }
-    if (count < (size - from) >> detect->config.block_shift) {
+    if (count <= (size - from) >> detect->config.block_shift) {
         to = (first + count) << detect->config.block_shift;
     }
     ompi_osc_cached_stores_pages(detect->watch, from, to, &page, &pages);

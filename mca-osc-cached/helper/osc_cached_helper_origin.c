@@ -23,6 +23,7 @@
 #include "ompi/datatype/ompi_datatype.h"
 #include "ompi/request/request.h"
 
+#include "osc_cached_memory.h"
 #include "osc_cached_trace.h"
 #include "osc_cached_type.h"
 #include "core/osc_cached_execute.h"
@@ -159,9 +160,9 @@ static result_t *expect(const buffer_t *buffer, ompi_request_t *request)
         return NULL;
     }
     result->users = 1;
-    if (is_one_run(buffer)) {
+    if (is_one_run(buffer) && !ompi_osc_cached_is_exposed(first_byte(buffer), bytes_of(buffer))) {
         result->bytes = first_byte(buffer);
-    } else {
+    } else { /* a store to a protected page waits, perhaps for a lock that we have by then */
         result->bytes = malloc(bytes_of(buffer));
         if (NULL == result->bytes) {
             free(result);
