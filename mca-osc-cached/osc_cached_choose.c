@@ -156,8 +156,7 @@ static void entered(ompi_osc_cached_window_t *window)
     }
 }
 
-void ompi_osc_cached_choose_by_name(ompi_osc_cached_window_t *window, uint64_t largest)
+void ompi_osc_cached_choose_by_name(ompi_osc_cached_window_t *window)
 {
-    window->largest = largest;
     window->entered = (rules.has_names && window->cacheable) ? entered : NULL;
 }

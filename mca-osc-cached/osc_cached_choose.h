@@ -25,7 +25,7 @@ void ompi_osc_cached_choose_init(void);
 void ompi_osc_cached_choose(opal_info_t *info, int flavor, int processes, uint64_t largest,
                             bool early);
 /** Rules that look at the name, which a window gets later: at its first call. */
-void ompi_osc_cached_choose_by_name(ompi_osc_cached_window_t *window, uint64_t largest);
+void ompi_osc_cached_choose_by_name(ompi_osc_cached_window_t *window);
 
 END_C_DECLS
 

@@ -449,6 +449,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     window->memory = memory;
     window->own = own;
     window->inner_flavor = seen;
+    window->largest = largest;
     if (MPI_WIN_FLAVOR_CREATE != flavor && MPI_WIN_FLAVOR_DYNAMIC != flavor && 0 < size) {
         ompi_osc_cached_expose(win, *base, size); /* nobody had it before */
     }
@@ -473,7 +474,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
         opal_output_verbose(MCA_BASE_VERBOSE_WARN, ompi_osc_base_framework.framework_output,
                             "osc/cached: no memory for the info keys of a window");
     }
-    ompi_osc_cached_choose_by_name(window, largest);
+    ompi_osc_cached_choose_by_name(window);
     if (on_file) {
         ompi_osc_cached_storage_tell(win);
     }

@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
@@ -44,11 +45,14 @@ static inline int ompi_osc_cached_uffd_api(int descriptor, uint64_t features)
 }
 
 /**
+ * Not where half of the descriptors are in use: the program may want the rest.
+ *
  * @param flags        OSC_CACHED_UFFD_USER_MODE_ONLY, or 0: needs a privilege
  * @param[out] result  the descriptor, for poll(); -1 when it cannot be had
  */
 static inline int ompi_osc_cached_uffd_open(int flags, int *result)
 {
+    struct rlimit most;
     int device, error = 0;
 
     flags |= O_CLOEXEC | O_NONBLOCK;
@@ -61,6 +65,13 @@ static inline int ompi_osc_cached_uffd_open(int flags, int *result)
             error = (-1 == *result) ? errno : 0;
             (void) close(device);
         }
+    }
+    /* they are numbered without gaps, as a rule */
+    if (0 == error && 0 == getrlimit(RLIMIT_NOFILE, &most)
+        && (rlim_t) *result >= most.rlim_cur / 2) {
+        (void) close(*result);
+        *result = -1;
+        error = EMFILE;
     }
     return error;
 }

@@ -21,7 +21,7 @@
 #include "osc_cached_memory.h"
 
 enum {
-    MAX_LINES = 1 << 18,   /* blocks in a directory: 16 MiB */
+    MAX_LINES = 1 << 18,   /* blocks in a directory: 32 MiB, and 48 while it grows */
     MAX_BLOCKS = 1 << 14,  /* blocks that a process remembers to have asked for: 640 KiB */
     POOL_BLOCKS = 1 << 16, /* the same with a pool of blocks: 2.5 MiB */
     DIRECTS_TO_RECALL = 4, /* reads that a kept hold may turn away */
@@ -197,6 +197,17 @@ static void name_listeners(coherence_t *c, const uint32_t *first, uint32_t ranks
     c->listener[c->rank] = c->rank;
 }
 
+/* Blocks that a process remembers to have asked for: twice as many as there are, so that few lie in
+ * the same place of the table. */
+static uint32_t blocks_of(const ompi_osc_cached_window_t *window, uint32_t ranks, uint64_t block,
+                          ompi_osc_cached_cooperate_t policy)
+{
+    uint32_t most = OSC_CACHED_COOPERATE_OFF == policy ? MAX_BLOCKS : POOL_BLOCKS;
+    uint64_t each = window->largest / block + 1;
+
+    return each < most / 2 / ranks ? (uint32_t) (2 * each * ranks) : most;
+}
+
 static coherence_t *create(const ompi_osc_cached_window_t *window, const void *base, size_t size,
                            const int64_t votes[OSC_CACHED_VOTES], bool protects,
                            const ompi_osc_cached_together_t *together, ompi_communicator_t *comm)
@@ -215,7 +226,7 @@ static coherence_t *create(const ompi_osc_cached_window_t *window, const void *b
     osc_cached_copies_config_t copies = {
         .ranks = ranks,
         .rank = directory.rank,
-        .max_blocks = OSC_CACHED_COOPERATE_OFF == policy ? MAX_BLOCKS : POOL_BLOCKS,
+        .max_blocks = blocks_of(window, ranks, (uint64_t) votes[OSC_CACHED_VOTE_BLOCK], policy),
         .block_shift = log_of((uint64_t) votes[OSC_CACHED_VOTE_BLOCK]),
         .waits = OSC_CACHED_COOPERATE_OFF != policy,
         .generation = together->memory,

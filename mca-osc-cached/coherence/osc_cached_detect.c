@@ -18,6 +18,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 enum { LOOK_MS = 100 }; /* between two looks for stores that wait for long */
@@ -43,7 +44,7 @@ struct ompi_osc_cached_detect {
     bool waits;       /* some store may wait; the thread's */
     uint64_t traps;
     pthread_t thread;
-    int wake[2]; /* the thread ends when there is something to read */
+    int wake; /* the thread ends when there is something to read */
 };
 
 /* The directory may say at once that it is there. */
@@ -159,7 +160,7 @@ static void *wait_for_stores(void *argument)
     ompi_osc_cached_detect_t *detect = argument;
     struct pollfd polled[2] = {
         {.fd = ompi_osc_cached_stores_descriptor(detect->watch), .events = POLLIN},
-        {.fd = detect->wake[0], .events = POLLIN},
+        {.fd = detect->wake, .events = POLLIN},
     };
 
     for (;;) {
@@ -198,19 +199,17 @@ static bool start(ompi_osc_cached_detect_t *detect)
     sigset_t all, before;
     int error;
 
-    if (0 != pipe(detect->wake)) {
+    detect->wake = eventfd(0, EFD_CLOEXEC);
+    if (-1 == detect->wake) {
         return false;
     }
-    (void) fcntl(detect->wake[0], F_SETFD, FD_CLOEXEC);
-    (void) fcntl(detect->wake[1], F_SETFD, FD_CLOEXEC);
     /* a handler of the program may store to the window */
     (void) sigfillset(&all);
     (void) pthread_sigmask(SIG_SETMASK, &all, &before);
     error = pthread_create(&detect->thread, NULL, wait_for_stores, detect);
     (void) pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (0 != error) {
-        (void) close(detect->wake[0]);
-        (void) close(detect->wake[1]);
+        (void) close(detect->wake);
         return false;
     }
     return true;
@@ -308,18 +307,17 @@ ompi_osc_cached_detect_t *ompi_osc_cached_detect_open(const ompi_osc_cached_dete
 
 void ompi_osc_cached_detect_close(ompi_osc_cached_detect_t *detect)
 {
-    static const char byte = 0;
+    static const uint64_t one = 1;
 
     if (NULL == detect) {
         return;
     }
     if (NULL != detect->watch) {
-        while (1 != write(detect->wake[1], &byte, 1)) {
+        while (sizeof(one) != write(detect->wake, &one, sizeof(one))) {
         }
         (void) pthread_join(detect->thread, NULL);
         ompi_osc_cached_stores_close(detect->watch); /* who waits still continues */
-        (void) close(detect->wake[0]);
-        (void) close(detect->wake[1]);
+        (void) close(detect->wake);
     }
     while (NULL != detect->holds) {
         hold_t *hold = detect->holds;

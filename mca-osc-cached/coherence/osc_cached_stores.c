@@ -38,6 +38,8 @@ static const char *const texts[OSC_CACHED_STORES_REASONS] = {
     [OSC_CACHED_STORES_NO_RIGHT] = "the process may not use userfaultfd for system calls "
                                    "(CAP_SYS_PTRACE, /dev/userfaultfd or "
                                    "vm.unprivileged_userfaultfd)",
+    [OSC_CACHED_STORES_NO_FILES] =
+        "too many of the process's file descriptors are in use (ulimit -n)",
     [OSC_CACHED_STORES_NO_PAGE] = "no page of memory belongs to the window alone",
     [OSC_CACHED_STORES_NO_MEMORY] = "there is no memory for the state of the pages",
     [OSC_CACHED_STORES_NOT_MAPPED] = "the window's memory is not in /proc/self/maps",
@@ -202,7 +204,9 @@ static ompi_osc_cached_stores_reason_t start(ompi_osc_cached_watch_t *stores)
     }
     error = ompi_osc_cached_uffd_open(0, &stores->descriptor);
     if (0 != error) {
-        return (EPERM == error) ? OSC_CACHED_STORES_NO_RIGHT : OSC_CACHED_STORES_NO_KERNEL;
+        return (EPERM == error)    ? OSC_CACHED_STORES_NO_RIGHT
+               : (EMFILE == error) ? OSC_CACHED_STORES_NO_FILES
+                                   : OSC_CACHED_STORES_NO_KERNEL;
     }
     error = choose_features(stores, OSC_CACHED_MAPPING_PRIVATE != mapping);
     if (0 != error) {

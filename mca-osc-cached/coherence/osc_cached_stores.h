@@ -38,6 +38,7 @@ typedef enum {
     OSC_CACHED_STORES_NOTICED,
     OSC_CACHED_STORES_NO_KERNEL,  /**< no userfaultfd, or it does not protect */
     OSC_CACHED_STORES_NO_RIGHT,   /**< system calls that write to the window would fail */
+    OSC_CACHED_STORES_NO_FILES,   /**< descriptors */
     OSC_CACHED_STORES_NO_PAGE,    /**< no page that is the window's alone */
     OSC_CACHED_STORES_NO_MEMORY,  /**< for what is to be known of each page */
     OSC_CACHED_STORES_NOT_MAPPED, /**< or not known */
