@@ -40,11 +40,11 @@ class OpenmpiLocality(AutotoolsPackage):
             f"v{_release.rpartition('.')[0]}/openmpi-{_release}.tar.bz2",
             sha256=_sha256,
             placement="openmpi-source",
-            when=f"^openmpi@{_release}",
+            when=f"^openmpi-with-locality@{_release}",
         )
     # Its own variants: fabrics=ucx, because osc/cached stands over osc/ucx, and the developer headers,
-    # which the openmpi of this repository installs when asked.
-    depends_on("openmpi@" + ",".join(OPENMPI) + " +devel_headers fabrics=ucx")
+    # which Spack's own openmpi cannot install.
+    depends_on("openmpi-with-locality@" + ",".join(OPENMPI) + " +devel_headers fabrics=ucx")
 
     sanity_check_is_file = [
         "bin/ompi-locality",
@@ -61,7 +61,7 @@ class OpenmpiLocality(AutotoolsPackage):
 
     def configure_args(self):
         return [
-            f"--with-ompi={self.spec['openmpi'].prefix}",
+            f"--with-ompi={self.spec['openmpi-with-locality'].prefix}",
             f"--with-ompi-source={join_path(self.stage.source_path, 'openmpi-source')}",
             f"--with-component-dir={self.prefix.lib.openmpi}",
         ]

@@ -49,8 +49,8 @@ COMPONENTS = {
 }
 
 
-class Openmpi(BuiltinOpenmpi):
-    """Spack's own Open MPI, with the variants +locality, Open MPI with our patches and both components,
+class OpenmpiWithLocality(BuiltinOpenmpi):
+    """Spack's own Open MPI, which stays as it is, with the variants +locality, Open MPI with our patches and both components,
     and +devel_headers, for openmpi-locality and other components that are built outside."""
 
     variant(
