@@ -34,6 +34,8 @@ static const struct {
 static osc_cached_rules_t rules;
 static osc_cached_rules_setting_t settings[OSC_CACHED_RULES_SETTINGS_MAX];
 static int num_settings = 0;
+static bool any;                           /* windows were created */
+static bool matched[OSC_CACHED_RULES_MAX]; /* by one of them */
 
 /* Whether a value is one of osc_cached_info.def: "off, on", or "4K to 32G". */
 static bool is_allowed(const char *values, const char *value)
@@ -55,8 +57,7 @@ static bool is_allowed(const char *values, const char *value)
     }
     for (word = strtok_r(text, ", ", &rest); NULL != word; word = strtok_r(NULL, ", ", &rest)) {
         if (0 == strcmp(word, value)) {
-            /* on that all processes agree while a window is created */
-            return 0 != strcmp(value, "coherent");
+            return true;
         }
     }
     return false;
@@ -68,6 +69,8 @@ void ompi_osc_cached_choose_init(void)
     size_t where = 0, from;
 
     num_settings = 0;
+    any = false;
+    memset(matched, 0, sizeof(matched));
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); ++i) {
         /* not another name of the mode, what is done once, nor what mode coherent needs */
         if (0 == strncmp(keys[i].key, PREFIX, strlen(PREFIX))
@@ -77,7 +80,10 @@ void ompi_osc_cached_choose_init(void)
             && 0 != strcmp(keys[i].key, PREFIX "block")) {
             settings[num_settings++] = (osc_cached_rules_setting_t){
                 .key = keys[i].key + strlen(PREFIX),
-                .values = keys[i].values,
+                /* on mode coherent all processes agree while a window is created */
+                .values = (0 == strcmp(keys[i].key, PREFIX "mode"))
+                              ? "off, transparent, always, user"
+                              : keys[i].values,
                 .early = 0 == strcmp(keys[i].key, PREFIX "helper")
                          || 0 == strcmp(keys[i].key, PREFIX "share"),
             };
@@ -103,6 +109,42 @@ static osc_cached_kind_t kind_of(int flavor)
            : (MPI_WIN_FLAVOR_ALLOCATE == flavor) ? OSC_CACHED_KIND_ALLOCATE
            : (MPI_WIN_FLAVOR_DYNAMIC == flavor)  ? OSC_CACHED_KIND_DYNAMIC
                                                  : OSC_CACHED_KIND_SHARED;
+}
+
+/* Which rules this window matches. */
+static void note_matches(const osc_cached_rules_window_t *window)
+{
+    for (int i = 0; i < rules.count; ++i) {
+        osc_cached_rules_t one; /* with this rule only; its words stay where they are */
+        bool by_name;
+
+        if (__atomic_load_n(&matched[i], __ATOMIC_RELAXED)) {
+            continue;
+        }
+        one.count = 1;
+        one.rules[0] = rules.rules[i];
+        for (int j = 0; j < num_settings; ++j) {
+            if (NULL != osc_cached_rules_value(&one, window, j, &by_name)) {
+                __atomic_store_n(&matched[i], true, __ATOMIC_RELAXED);
+            }
+        }
+    }
+}
+
+void ompi_osc_cached_choose_finalize(void)
+{
+    if (!any || OSC_CACHED_STATS_JOB != ompi_osc_cached_params.stats
+        || 0 != opal_proc_local_get()->proc_name.vpid) {
+        return;
+    }
+    for (int i = 0; i < rules.count; ++i) {
+        const char *name = rules.rules[i].name;
+
+        if (!matched[i]) {
+            fprintf(stderr, "osc/cached: rule %d of osc_cached_rules%s%s matched no window\n",
+                    i + 1, (NULL == name) ? "" : ", name=", (NULL == name) ? "" : name);
+        }
+    }
 }
 
 /* Add what the rules say; with a name, only what depends on it. */
@@ -134,6 +176,10 @@ void ompi_osc_cached_choose(opal_info_t *info, int flavor, int processes, uint64
 
     if (0 < rules.count && NULL != info) {
         (void) add_keys(info, &window, early);
+        if (!early) {
+            any = true;
+            note_matches(&window);
+        }
     }
 }
 
@@ -148,6 +194,7 @@ static void entered(ompi_osc_cached_window_t *window)
                                            .kind = kind_of(win->w_flavor)};
     opal_info_t *info = OBJ_NEW(opal_info_t);
 
+    note_matches(&described);
     if (NULL != info) {
         if (add_keys(info, &described, false)) {
             (void) opal_infosubscribe_change_info(&win->super, info);

@@ -26,6 +26,9 @@ void ompi_osc_cached_choose(opal_info_t *info, int flavor, int processes, uint64
                             bool early);
 /** Rules that look at the name, which a window gets later: at its first call. */
 void ompi_osc_cached_choose_by_name(ompi_osc_cached_window_t *window);
+/** Beside the table of the job: the first process names the rules that none of its windows
+ * matched; they may be misspelt, or have quotes. */
+void ompi_osc_cached_choose_finalize(void);
 
 END_C_DECLS
 

@@ -208,6 +208,7 @@ static int component_init(bool enable_progress_threads, bool enable_mpi_threads)
 static int component_finalize(void)
 {
     ompi_osc_cached_summary_finalize();
+    ompi_osc_cached_choose_finalize();
     ompi_osc_cached_top_finalize();
     ompi_osc_cached_helper_finalize();
     ompi_osc_cached_inner_finalize();

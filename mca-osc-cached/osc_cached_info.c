@@ -102,8 +102,8 @@ static bool read_count(const ompi_osc_cached_window_t *window, const char *key, 
     if (ompi_osc_cached_read_number(value, unit, least, most, number)) {
         return true;
     }
-    ompi_osc_cached_write_number(least, unit, from, sizeof(from));
-    ompi_osc_cached_write_number(most, unit, to, sizeof(to));
+    ompi_osc_cached_write_short(least, unit, from, sizeof(from));
+    ompi_osc_cached_write_short(most, unit, to, sizeof(to));
     ompi_osc_cached_write_number(present, unit, now, sizeof(now));
     snprintf(allowed, sizeof(allowed), "%s%s to %s",
              (OSC_CACHED_UNIT_BLOCK == unit) ? "0, or a power of two from " : "", from, to);

@@ -187,6 +187,23 @@ void ompi_osc_cached_write_number(double value, ompi_osc_cached_unit_t unit, cha
     snprintf(text, size, (OSC_CACHED_UNIT_RATIO == unit) ? "%g" : "%.0f", value);
 }
 
+void ompi_osc_cached_write_short(double value, ompi_osc_cached_unit_t unit, char *text,
+                                 size_t size)
+{
+    static const char *const suffixes[] = {"", "K", "M", "G"};
+    int suffix = 0;
+    size_t used;
+
+    if (OSC_CACHED_UNIT_BYTES == unit || OSC_CACHED_UNIT_BLOCK == unit) {
+        for (; suffix < 3 && 0 < value && 0 == fmod(value, 1024); ++suffix) {
+            value /= 1024;
+        }
+    }
+    ompi_osc_cached_write_number(value, unit, text, size);
+    used = strlen(text);
+    snprintf(text + used, size - used, "%s", suffixes[suffix]);
+}
+
 /* Read a number; a bad one is reported and replaced by the default. */
 static double number(const char *name, const char *text, const char *standard,
                      ompi_osc_cached_unit_t unit, double least, double most, bool warns)
@@ -198,8 +215,8 @@ static double number(const char *name, const char *text, const char *standard,
         return value;
     }
     if (warns) {
-        ompi_osc_cached_write_number(least, unit, from, sizeof(from));
-        ompi_osc_cached_write_number(most, unit, to, sizeof(to));
+        ompi_osc_cached_write_short(least, unit, from, sizeof(from));
+        ompi_osc_cached_write_short(most, unit, to, sizeof(to));
         opal_show_help("help-mpi-osc-cached.txt", "bad-number", true, opal_process_info.nodename,
                        name, (NULL == text) ? "" : text,
                        (OSC_CACHED_UNIT_RATIO == unit)   ? "a number"

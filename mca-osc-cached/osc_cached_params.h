@@ -150,6 +150,9 @@ bool ompi_osc_cached_read_number(const char *text, ompi_osc_cached_unit_t unit, 
 /** Write it for the user. */
 void ompi_osc_cached_write_number(double value, ompi_osc_cached_unit_t unit, char *text,
                                   size_t size);
+/** The same as users write it, and the man page does: 4K instead of 4096. */
+void ompi_osc_cached_write_short(double value, ompi_osc_cached_unit_t unit, char *text,
+                                 size_t size);
 
 END_C_DECLS
 

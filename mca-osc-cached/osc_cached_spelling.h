@@ -11,7 +11,6 @@
 
 #include "ompi_config.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,11 +59,12 @@ static struct {
     char text[1024];    /* one line for each name that is not known */
 } ompi_osc_cached_spelling;
 
-/** The known name that is most like another one. */
+/** The known name that is most like another one; NULL: half of its letters would have to
+ * change, or more. */
 static inline const char *ompi_osc_cached_nearest(const char *name, const char *prefix)
 {
-    const char *nearest = "none";
-    unsigned edits = UINT_MAX;
+    const char *nearest = NULL;
+    unsigned edits = (unsigned) (strlen(name) - strlen(prefix)) / 2 + 1;
 
     for (int i = 0; i < mca_base_var_get_count(); ++i) {
         const mca_base_var_t *var;
@@ -86,7 +86,8 @@ static inline const char *ompi_osc_cached_nearest(const char *name, const char *
 static inline void ompi_osc_cached_spell(const char *name, const char *value)
 {
     const char *prefix = ompi_osc_cached_spelling.prefix, *file = ompi_osc_cached_spelling.file;
-    char *text = ompi_osc_cached_spelling.text, key[128];
+    char *text = ompi_osc_cached_spelling.text, key[128], where[128];
+    const char *nearest;
     size_t used = strlen(text), size = sizeof(ompi_osc_cached_spelling.text);
     int index;
 
@@ -94,9 +95,15 @@ static inline void ompi_osc_cached_spell(const char *name, const char *value)
     snprintf(key, sizeof(key), "%s: there is", name);
     if (0 == strncmp(name, prefix, strlen(prefix))
         && OPAL_SUCCESS != mca_base_var_find_by_name(name, &index) && NULL == strstr(text, key)) {
-        snprintf(text + used, size - used, "%s%s no such parameter; the nearest name is %s%s%s%s",
-                 (0 == used) ? "" : "\n", key, ompi_osc_cached_nearest(name, prefix),
-                 (NULL == file) ? "" : " (", (NULL == file) ? "" : file, (NULL == file) ? "" : ")");
+        nearest = ompi_osc_cached_nearest(name, prefix);
+        /* "osc_cached_" */
+        snprintf(where, sizeof(where), "ompi_info --param %.*s %.*s --level 9 lists all",
+                 (int) strcspn(prefix, "_"), prefix, (int) strcspn(strchr(prefix, '_') + 1, "_"),
+                 strchr(prefix, '_') + 1);
+        snprintf(text + used, size - used, "%s%s no such parameter; %s%s%s%s%s",
+                 (0 == used) ? "" : "\n", key, (NULL == nearest) ? "" : "the nearest name is ",
+                 (NULL == nearest) ? where : nearest, (NULL == file) ? "" : " (",
+                 (NULL == file) ? "" : file, (NULL == file) ? "" : ")");
     }
 }
 

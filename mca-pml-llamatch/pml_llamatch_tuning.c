@@ -206,6 +206,19 @@ static const char *text_of(const struct parameter *parameter)
     return (NULL == text) ? parameter->standard : text;
 }
 
+/* A limit as the man page has it: 1024G. */
+static const char *limit(int64_t value, kind_t kind, char text[24])
+{
+    static const char *const suffixes[] = {"", "K", "M", "G"};
+    int suffix = 0;
+
+    for (; BYTES == kind && suffix < 3 && 0 < value && 0 == value % 1024; ++suffix) {
+        value /= 1024;
+    }
+    snprintf(text, 24, "%" PRId64 "%s", value, suffixes[suffix]);
+    return text;
+}
+
 /* What a user needs to know of a value that is not used. */
 static int describe(const struct parameter *parameter, char *text, size_t size)
 {
@@ -215,11 +228,14 @@ static int describe(const struct parameter *parameter, char *text, size_t size)
     if (WORD == parameter->kind) {
         mca_pml_llamatch_list_words(parameter->words, allowed, sizeof(allowed));
     } else {
-        snprintf(allowed, sizeof(allowed), "%s from %" PRId64 " to %" PRId64,
+        char least[24], most[24];
+
+        snprintf(allowed, sizeof(allowed), "%s from %s to %s",
                  (POWER == parameter->kind)   ? "a power of two"
                  : (BYTES == parameter->kind) ? "a number of bytes (K, M, G)"
                                               : "a whole number",
-                 parameter->least, parameter->most);
+                 limit(parameter->least, parameter->kind, least),
+                 limit(parameter->most, parameter->kind, most));
     }
     return snprintf(text, size,
                     "\n\n  Parameter:    pml_llamatch_%s\n  Value:        %s\n"

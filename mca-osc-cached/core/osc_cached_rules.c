@@ -5,6 +5,7 @@
 
 #include "osc_cached_rules.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const struct {
@@ -21,6 +22,7 @@ static const struct {
 typedef struct {
     const char *at;
     const char *wrong; /* NULL: nothing */
+    char *text;        /* room for what is wrong: then no rule needs its words */
     char *kept;        /* where the next name or value is copied to */
     const osc_cached_rules_setting_t *settings;
     int num_settings;
@@ -204,8 +206,12 @@ static bool read_setting(reader_t *reader, osc_cached_rule_t *rule)
     }
     begin = reader->at;
     rule->values[i] = keep(reader);
-    return reader->is_allowed(settings[i].values, rule->values[i])
-           || refuse(reader, begin, "this value is not allowed");
+    if (reader->is_allowed(settings[i].values, rule->values[i])) {
+        return true;
+    }
+    snprintf(reader->text, OSC_CACHED_RULES_TEXT_MAX, "this value is not allowed, only %s",
+             settings[i].values);
+    return refuse(reader, begin, reader->text);
 }
 
 static bool read_rule(reader_t *reader, osc_cached_rule_t *rule)
@@ -241,6 +247,7 @@ const char *osc_cached_rules_read(osc_cached_rules_t *rules, const char *text,
                                   size_t *where)
 {
     reader_t reader = {.at = text,
+                       .text = rules->text,
                        .kept = rules->text,
                        .settings = settings,
                        .num_settings = num_settings,

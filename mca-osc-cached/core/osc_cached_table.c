@@ -107,11 +107,12 @@ static void add_reason(osc_cached_text_t *text, const osc_cached_row_t *row)
                             cheap, targets);
     } else if (0 < sampled) {
         osc_cached_text_add(
-            text, "caching did not pay for %" PRIu64 " of %" PRIu64 " targets (osc_cached_profit)",
+            text, "caching did not pay off for %" PRIu64 " of %" PRIu64 " targets (osc_cached_profit)",
             sampled, targets);
     } else {
         osc_cached_text_add(
-            text, "from the own process, while own writes are on their way, or too large");
+            text, "gets from the process itself, gets while its own writes are in flight, or gets "
+                  "that are too large");
     }
 }
 
@@ -201,9 +202,11 @@ void osc_cached_table_print(const osc_cached_table_t *table, char *buffer, size_
     osc_cached_text_number(gets_of(&total), gets);
     osc_cached_text_time(SUM(&total, ns_saved), saved);
     osc_cached_text_add(&text,
-                        "osc/cached: %s gets of %" PRIu32 " processes in %" PRIu32
-                        " windows, %.1f %% from the cache; %s saved (estimate, all processes)\n",
-                        gets, total.processes, total.windows, hit_rate(&total), saved);
+                        "osc/cached: %s get%s of %" PRIu32 " process%s in %" PRIu32
+                        " window%s, %.1f %% from the cache; %s saved (estimate, all processes)\n",
+                        gets, (1 == gets_of(&total)) ? "" : "s", total.processes,
+                        (1 == total.processes) ? "" : "es", total.windows,
+                        (1 == total.windows) ? "" : "s", hit_rate(&total), saved);
     if (0 < SUM(&total, verified)) {
         add_verified(&text, &total);
     }

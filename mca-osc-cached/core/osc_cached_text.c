@@ -25,18 +25,44 @@ void osc_cached_text_add(osc_cached_text_t *text, const char *format, ...)
     }
 }
 
+/* Bytes of the UTF-8 character that begins here; 0: none does. */
+static size_t letter_bytes(const char *at)
+{
+    const unsigned char *byte = (const unsigned char *) at;
+    size_t bytes = (byte[0] < 0x80)                      ? 1
+                   : (byte[0] < 0xc2 || 0xf4 < byte[0]) ? 0
+                   : (byte[0] < 0xe0)                    ? 2
+                   : (byte[0] < 0xf0)                    ? 3
+                                                         : 4;
+
+    for (size_t i = 1; i < bytes; ++i) {
+        if (0x80 != (byte[i] & 0xc0)) {
+            return 0;
+        }
+    }
+    /* longer than need be, one half of a pair of UTF-16, or beyond the last one */
+    return ((0xe0 == byte[0] && byte[1] < 0xa0) || (0xed == byte[0] && 0xa0 <= byte[1])
+            || (0xf0 == byte[0] && byte[1] < 0x90) || (0xf4 == byte[0] && 0x90 <= byte[1]))
+               ? 0
+               : bytes;
+}
+
 void osc_cached_text_string(osc_cached_text_t *text, const char *string)
 {
+    size_t bytes;
+
     osc_cached_text_add(text, "\"");
-    for (; '\0' != *string; ++string) {
+    for (; '\0' != *string; string += (0 == bytes) ? 1 : bytes) {
         unsigned char letter = (unsigned char) *string;
 
+        bytes = letter_bytes(string);
         if ('"' == letter || '\\' == letter) {
             osc_cached_text_add(text, "\\%c", letter);
         } else if (letter < 0x20) {
             osc_cached_text_add(text, "\\u%04x", letter);
         } else {
-            osc_cached_text_add(text, "%c", letter);
+            osc_cached_text_add(text, "%.*s", (0 == bytes) ? 1 : (int) bytes,
+                                (0 == bytes) ? "?" : string);
         }
     }
     osc_cached_text_add(text, "\"");

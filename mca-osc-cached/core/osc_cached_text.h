@@ -18,7 +18,7 @@ typedef struct {
 
 __attribute__((format(printf, 2, 3))) void osc_cached_text_add(osc_cached_text_t *text,
                                                                const char *format, ...);
-/** A JSON string; what is no ASCII is left as it is. */
+/** A JSON string; bytes that are no UTF-8 become "?". */
 void osc_cached_text_string(osc_cached_text_t *text, const char *string);
 
 /** Numbers as people read them: "1.20 M", "52.4 KiB", "40.2 ms". */

@@ -534,25 +534,25 @@ static void add_reason(text_t *text, const llamatch_advice_t *advice, const llam
     judgement_t judgement = judge(advice, row);
 
     if (judgement.engine) {
-        add(text, "lists as those of ob1 would have taken ");
+        add(text, "ob1's lists would have taken ");
         add_time(text, row->saved_ns);
         add(text, " longer");
     } else {
-        add(text, "lists as those of ob1 are as good here");
+        add(text, "ob1's lists are as fast");
     }
     if (judgement.heater) {
-        add(text, "; that queues were not in the caches cost ");
+        add(text, "; cold queues cost ");
         add_time(text, row->cold_ns);
-        add(text, ", of which a heater saves about half where each process has a free core");
+        add(text, "; a heater saves about half of that if each process has a free core");
     } else if (judgement.no_core) {
         add(text, "; a heater would need a free core for each process");
     } else if (advice->heated) {
         add(text, "; what the heater saved is not known from a run with it");
     }
     add(text,
-        " (%" PRIu64 " searches would have passed %.1f elements on average and %" PRIu64
+        " (%" PRIu64 " search%s would have visited %.1f entries on average and %" PRIu64
         " at most; up to %" PRIu64 " %s waited; %" PRIu32 " peer%s; %.0f %% with wildcards)",
-        seen->searches, (double) seen->passed / (double) seen->searches, seen->passed_max,
+        seen->searches, (1 == seen->searches) ? "" : "es", (double) seen->passed / (double) seen->searches, seen->passed_max,
         row->waiting, (1 == row->waiting) ? "entry" : "entries", row->peers, of_many(row->peers),
         100 * (double) seen->wildcards / (double) seen->searches);
 }
@@ -616,21 +616,46 @@ void llamatch_advice_print(const llamatch_advice_t *advice, char *buffer, size_t
         judge(advice, &sum).heater
             ? "Run with: --mca pml llamatch --mca pml_llamatch_heater 1 --bind-to core"
         : judge(advice, &sum).engine ? "Run with: --mca pml llamatch"
-                                     : "Run without pml/llamatch, or as now");
+                                     : "pml/llamatch changes nothing here: run with or without it");
 }
 
-/* What is no ASCII is left as it is. */
+/* Bytes of the UTF-8 character that begins here; 0: none does. */
+static size_t letter_bytes(const char *at)
+{
+    const unsigned char *byte = (const unsigned char *) at;
+    size_t bytes = (byte[0] < 0x80)                      ? 1
+                   : (byte[0] < 0xc2 || 0xf4 < byte[0]) ? 0
+                   : (byte[0] < 0xe0)                    ? 2
+                   : (byte[0] < 0xf0)                    ? 3
+                                                         : 4;
+
+    for (size_t i = 1; i < bytes; ++i) {
+        if (0x80 != (byte[i] & 0xc0)) {
+            return 0;
+        }
+    }
+    /* longer than need be, one half of a pair of UTF-16, or beyond the last one */
+    return ((0xe0 == byte[0] && byte[1] < 0xa0) || (0xed == byte[0] && 0xa0 <= byte[1])
+            || (0xf0 == byte[0] && byte[1] < 0x90) || (0xf4 == byte[0] && 0x90 <= byte[1]))
+               ? 0
+               : bytes;
+}
+
+/* Bytes that are no UTF-8 become "?". */
 static void add_string(text_t *text, const char *string)
 {
+    size_t bytes;
+
     add(text, "\"");
-    for (; '\0' != *string; ++string) {
+    for (; '\0' != *string; string += (0 == bytes) ? 1 : bytes) {
         unsigned char letter = (unsigned char) *string;
 
-        add(text,
-            ('"' == letter || '\\' == letter) ? "\\%c"
-            : (letter < 0x20)                 ? "\\u%04x"
-                                              : "%c",
-            letter);
+        bytes = letter_bytes(string);
+        if ('"' == letter || '\\' == letter || letter < 0x20) {
+            add(text, (letter < 0x20) ? "\\u%04x" : "\\%c", letter);
+        } else {
+            add(text, "%.*s", (0 == bytes) ? 1 : (int) bytes, (0 == bytes) ? "?" : string);
+        }
     }
     add(text, "\"");
 }

@@ -133,7 +133,7 @@ int main(int argc, char **argv)
     bad |= told_lacks("pml/llamatch: advice after ");
     if (is_short) {
         bad |= told_lacks("\n  queues \"of\" interest: nothing to gain: ");
-        bad |= told_lacks("\n  Run without pml/llamatch, or as now\n");
+        bad |= told_lacks("\n  pml/llamatch changes nothing here: run with or without it\n");
     } else { /* with its heater or without: that depends on the machine's caches */
         bad |= told_lacks("\n  queues \"of\" interest: use llamatch");
         bad |= told_lacks("up to 8192 entries waited; ");

@@ -1,5 +1,5 @@
 /* What a user sees of a job: one table, or JSON, from the first process of a window only, with the
- * sums of all processes.
+ * sums of all processes. Rules that no window has matched are named.
  *
  * test: for=osc-cached needs=cache cache="mode=always" ranks=2,3 args="job"
  * test: for=osc-cached needs=cache cache="mode=always" transport=shm args="json"
@@ -23,6 +23,9 @@ int main(int argc, char **argv)
     told_begin();
     setenv("OMPI_MCA_osc_cached_helper_stats", "0", 1); /* asked for between nodes */
     setenv("OMPI_MCA_osc_cached_stats", kind, 1);
+    setenv("OMPI_MCA_osc_cached_rules",
+           "name=\"first\": sample=7; name=l*: sample=8; kind=dynamic: sample=9; processes>0: sample=10",
+           1);
     test_init(&argc, &argv);
     for (int i = 0; i < WINDOWS; ++i) {
         win = test_win_make(NULL, 64, 1, &base);
@@ -48,6 +51,7 @@ int main(int argc, char **argv)
         bad |= told_lacks("{\"name\": \"last\", \"mode\": \"always\", ");
         bad |= told_lacks("\"windows\": 2, \"processes\": 2, \"hit_rate\": 0.8750, \"gets\": 32, "
                           "\"rgets\": 0, \"hits\": 28,");
+        bad |= told_wrong("rule", 0);
         return bad;
     }
     snprintf(wanted, sizeof(wanted),
@@ -58,6 +62,9 @@ int main(int argc, char **argv)
              transparent ? "transparent" : "always");
     bad |= told_lacks(wanted);
     bad |= told_lacks("\n  last                       1 ");
+    bad |= told_lacks("\nosc/cached: rule 1 of osc_cached_rules, name=\"first\" matched no window\n");
+    bad |= told_lacks("\nosc/cached: rule 3 of osc_cached_rules matched no window\n");
+    bad |= told_wrong("matched no window", 2);
     if (transparent) {
         snprintf(wanted, sizeof(wanted),
                  "\n    %d bypassed: mode transparent keeps nothing between lock and unlock",

@@ -140,7 +140,7 @@ static void test_refused(void **state)
         {"kind=window: mode=off", "     ^a kind"},
         {"kind=created: mode=off", "     ^a kind"},
         {"name=a: mdoe=off", "        ^there is no such"},
-        {"name=a: mode=on", "             ^this value"},
+        {"name=a: mode=on", "             ^this value is not allowed, only off, always, user"},
         {"name=a: mode=off name=b: mode=off", "                 ^there is no such"},
         {"name=a: mode=off: mode=off", "                ^; is needed"},
         {"name=a: mode", "            ^= is needed"},

@@ -114,6 +114,14 @@ static void test_table(void **state)
     has("osc/cached: 12345 hits compared with the target's memory, 0 differ\n");
     has("  (no name) ");
     has("    7 bypassed: mode off\n");
+    table.count = 0;
+    row = a_row("one", "always", 1, 0);
+    row.processes = 1;
+    osc_cached_table_add(&table, &row);
+    osc_cached_table_print(&table, text, sizeof(text));
+    has("osc/cached: 1 get of 1 process in 1 window, 0.0 % from the cache; ");
+    row.sums[OSC_CACHED_STAT_verified] = 12345;
+    osc_cached_table_add(&table, &row);
     osc_cached_table_verified(&table, text, sizeof(text));
     assert_string_equal(text,
                         "osc/cached: 12345 hits compared with the target's memory, 0 differ\n");
@@ -164,8 +172,8 @@ static void test_reasons(void **state)
     row.sums[OSC_CACHED_SUM_TARGETS] = 3;
     for (int i = 0; i < 4; ++i) {
         static const char *const wanted[] = {
-            "from the own process",
-            "caching did not pay for 2 of 3 targets (osc_cached_profit)",
+            "gets from the process itself, gets while its own writes are in flight, or gets",
+            "caching did not pay off for 2 of 3 targets (osc_cached_profit)",
             "1 of 3 targets are as fast as the cache (osc_cached_bypass_below)",
             "windows of osc/sm, shared and dynamic ones are not cached",
         };
@@ -220,6 +228,13 @@ static void test_json(void **state)
         "\"ucx\", "
         "\"bypassed_because\": \"mode off\", \"windows\": 1, \"processes\": 4, \"hit_rate\": ");
     has("\"ns_saved\": 18446744073709551615");
+    /* UTF-8 stays; what is none, or was cut off, does not make the JSON invalid */
+    table.count = 0;
+    snprintf(row.name, sizeof(row.name),
+             "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80|\xff \xc0\xaf \xe0\x80\xaf \xed\xa0\x80 \xf4\x90\x80\x80 \xe2\x82");
+    osc_cached_table_add(&table, &row);
+    osc_cached_table_json(&table, text, sizeof(text));
+    has("\"name\": \"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80|? ?? ??? ??? ???? ??\", ");
     /* a small buffer is not left */
     for (size_t size = 1; size < 600; ++size) {
         memset(text, 'x', sizeof(text));
