@@ -3,6 +3,6 @@
 --
 -- Programs that follow are run as with mpirun --mca osc cached.
 
-whatis("what MPI_Get fetched is kept: mpirun --mca osc cached for all programs that follow")
+whatis("caches the results of MPI_Get, as mpirun --mca osc cached does, for all later programs")
 depends_on("ompi-locality")
 setenv("OMPI_MCA_osc", "cached")
