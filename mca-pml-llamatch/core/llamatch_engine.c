@@ -522,7 +522,7 @@ APART static void *match_any(llamatch_engine_t *engine, llamatch_peer_t *peer, i
 #if defined(__SSE2__)
 enum { FEW = 0 };
 #else
-enum { FEW = 4 };
+enum { FEW = 16 };
 #endif
 
 /* Search what a lane has within reach but its first entry, which does not match. @return whether

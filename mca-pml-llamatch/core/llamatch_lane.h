@@ -308,12 +308,12 @@ static inline void llamatch_lane_take(llamatch_lane_t *lane, const llamatch_shap
 }
 
 /** After an entry behind the first one was taken: if it was the last of the array, the next one
- * comes to its place. Else one that waits for long would make the others move every few messages.
- */
+ * comes behind those that are left. Else ones that wait for long would make the others move every
+ * few messages. */
 static inline void llamatch_lane_trim(llamatch_lane_t *lane, uint32_t index)
 {
     if (index + 1 == lane->end) { /* 0 in long ones, and in empty ones */
-        lane->end = (uint16_t) index;
+        lane->end = (uint16_t) (64 - __builtin_clzll(lane->live));
     }
 }
 
@@ -329,7 +329,7 @@ void llamatch_lane_make_short(llamatch_lane_t *lane, const llamatch_shape_t *sha
 /** To be called after something was taken from the queue of a long lane. */
 static inline void llamatch_lane_changed(llamatch_lane_t *lane, const llamatch_shape_t *shape)
 {
-    if (LLAMATCH_UNLIKELY(lane->queue.count <= shape->sparse
+    if (LLAMATCH_UNLIKELY(lane->queue.count <= shape->short_entries / 4 * 3
                           && (0 == lane->queue.count || lane->queue.head == lane->queue.tail))) {
         llamatch_lane_make_short(lane, shape);
     }

@@ -391,7 +391,7 @@ static void test_cold(void **state)
     json();
     has("], \"recommendation\": [], ");
     advice.no_core = false;
-    add_comm(&advice, "deep", 1e6, 200e6, 0);
+    add_comm(&advice, "deep", 200e6, 1e6, 0);
     json();
     assert_true(strstr(text, "\"deep\"") < strstr(text, "\"cold\""));
     advice.heated = true;

@@ -199,9 +199,37 @@ static void test_short_to_long(void **state)
 
 /* A lane that is full and has more than half of its entries is not short any more, and is again
  * when a quarter of an array is left, not before; it gives it back when it is empty. */
+/* Bursts behind entries that wait for long: the array does not fill with what has gone. */
+static void test_bursts_behind(void **state)
+{
+    enum { BURST = 64, ROUNDS = 100 };
+
+    (void) state;
+    for (int waiting = 1; waiting <= 16; ++waiting) {
+        fixture_t f;
+        const llamatch_lane_t *lane = &f.peers[0].unexpected;
+
+        begin(&f, 128, LLAMATCH_AUTO, LLAMATCH_SHORT_MAX);
+        for (int i = 0; i < waiting; ++i) {
+            arrive(&f, 0, 10 + i, 10 + i);
+        }
+        for (int round = 0; round < ROUNDS; ++round) {
+            for (int i = 0; i < BURST; ++i) {
+                arrive(&f, 0, 1, 100 + i);
+            }
+            for (int i = 0; i < BURST; ++i) {
+                assert_ptr_equal(ITEM(100 + i), receive(&f, 0, 1));
+            }
+            assert_true(llamatch_lane_is_short(lane));
+            assert_int_equal(waiting, lane->end);
+        }
+        end(&f);
+    }
+}
+
 static void test_short_again(void **state)
 {
-    enum { ENTRIES = 128, FEW = ENTRIES / 4 };
+    enum { ENTRIES = 128, FEW = LLAMATCH_SHORT_MAX * 3 / 4 };
     fixture_t f;
     const llamatch_lane_t *lane = &f.peers[0].unexpected;
     int visited = 0;
@@ -768,6 +796,7 @@ int main(void)
         cmocka_unit_test(test_receives),
         cmocka_unit_test(test_short_to_long),
         cmocka_unit_test(test_short_again),
+        cmocka_unit_test(test_bursts_behind),
         cmocka_unit_test(test_short_any_tag),
         cmocka_unit_test(test_cancels),
         cmocka_unit_test(test_merge_short),
