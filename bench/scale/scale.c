@@ -337,6 +337,7 @@ static void simulate_helper(uint32_t ranks, bool turns)
     osc_cached_server_config_t config = {.alloc = &counted,
                                          .name = 1,
                                          .memory = 64 << 20,
+                                         .origins = ranks,
                                          .buffers = 16,
                                          .chunk = 32000,
                                          .min_chunk = 3008,

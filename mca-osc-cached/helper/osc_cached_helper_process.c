@@ -294,6 +294,7 @@ static int make_server(void)
         .alloc = &osc_cached_alloc_default,
         .name = my_name(),
         .memory = (uint64_t) numbers->helper_memory,
+        .origins = (uint64_t) ompi_proc_world_size(),
         .buffers = (uint32_t) numbers->helper_buffers,
         .chunk = (uint32_t) numbers->helper_chunk / 16 * 16,
         .min_chunk = MIN_CHUNK,
@@ -636,10 +637,15 @@ void ompi_osc_cached_helper_watch(osc_cached_remote_t *remote, osc_cached_window
     unlock();
 }
 
-void ompi_osc_cached_helper_unwatch(osc_cached_refusals_t *refusals)
+void ompi_osc_cached_helper_unwatch(osc_cached_remote_t *remote, osc_cached_refusals_t *refusals)
 {
     lock();
     osc_cached_client_unwatch(refusals);
+    /* a process of another job may live longer than we do, and has no use for our session then */
+    if (osc_cached_list_is_empty(&remote->refusals) && my_name() >> 32 != remote->name >> 32) {
+        osc_cached_client_leave(&helper.client, remote);
+        (void) osc_cached_ucx_progress(helper.ucx);
+    }
     unlock();
 }
 

@@ -81,7 +81,7 @@ osc_cached_remote_t *ompi_osc_cached_helper_reach(uint64_t name);
 /** Keep from now on what it refuses of a window, and no more. */
 void ompi_osc_cached_helper_watch(osc_cached_remote_t *remote, osc_cached_window_id_t id,
                                   osc_cached_refusals_t *refusals);
-void ompi_osc_cached_helper_unwatch(osc_cached_refusals_t *refusals);
+void ompi_osc_cached_helper_unwatch(osc_cached_remote_t *remote, osc_cached_refusals_t *refusals);
 /** Send all of an operation.  @return an Open MPI error code */
 int ompi_osc_cached_helper_submit(osc_cached_remote_t *remote, osc_cached_call_t *call);
 /** Take the lock of a window. */

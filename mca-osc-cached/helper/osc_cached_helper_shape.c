@@ -162,7 +162,8 @@ int ompi_osc_cached_shape_element(const ompi_datatype_t *type)
     size_t bytes = type->super.size;
 
     for (size_t i = 0; i < sizeof(predefined) / sizeof(predefined[0]); ++i) {
-        if ((const void *) type != predefined[i].type) {
+        /* by their numbers: those of MPI_Type_create_f90_real and the like are copies */
+        if (type->id != ((const ompi_datatype_t *) predefined[i].type)->id) {
             continue;
         }
         switch (predefined[i].family) {

@@ -34,7 +34,7 @@ static void destroy(ompi_osc_cached_helper_t *helper)
     ompi_osc_cached_reader_destroy(helper->reader);
     for (target = ompi_osc_cached_targets_first(helper); NULL != target; target = next) {
         next = target->next;
-        ompi_osc_cached_helper_unwatch(&target->refusals);
+        ompi_osc_cached_helper_unwatch(target->remote, &target->refusals);
         free(target);
     }
     osc_cached_map_fini(&helper->targets);

@@ -325,6 +325,49 @@ static void test_old_shared(void **state)
     assert_int_equal(live_bytes, 0);
 }
 
+static osc_cached_sending_t count_grants(void *context, uint64_t origin,
+                                         const osc_cached_reply_t *reply, const void *data,
+                                         void *cookie)
+{
+    (void) origin;
+    (void) data;
+    (void) cookie;
+    *(int *) context += OSC_CACHED_WIRE_GRANT == reply->kind;
+    return OSC_CACHED_SENT;
+}
+
+/* With the default memory, each of a thousand processes has a session though none of them ends. */
+static void test_thousand_origins(void **state)
+{
+    enum { ORIGINS = 1000 };
+    osc_cached_server_config_t config = config_default();
+    unsigned char header[OSC_CACHED_REQUEST_BYTES];
+    osc_cached_server_t *server;
+    int grants = 0;
+    (void) state;
+
+    config.memory = 64 << 20;
+    config.origins = ORIGINS;
+    config.buffers = 16;
+    config.chunk = config.spare_bytes = 32000;
+    config.min_chunk = 3008;
+    config.room = 512;
+    config.spares = 4;
+    config.send = count_grants;
+    config.context = &grants;
+    assert_int_equal(osc_cached_server_create(&config, &server), OSC_CACHED_OK);
+    for (uint64_t i = 0; i < ORIGINS; ++i) {
+        osc_cached_request_t request = {.kind = OSC_CACHED_WIRE_ASK, .origin = 100 + i};
+
+        osc_cached_request_encode(&request, header);
+        osc_cached_server_receive(server, header, sizeof(header), NULL, 0);
+    }
+    assert_int_equal(osc_cached_server_verify(server), 0);
+    assert_int_equal(grants, ORIGINS);
+    osc_cached_server_destroy(server);
+    assert_int_equal(live_bytes, 0);
+}
+
 /* An exclusive one is not: who waits for it is refused, and who asks for it later. */
 static void test_dead_exclusive(void **state)
 {
@@ -604,11 +647,17 @@ static void test_any_bytes_storage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lock_is_fair), cmocka_unit_test(test_stale_reply),
-        cmocka_unit_test(test_refusals),     cmocka_unit_test(test_any_bytes),
-        cmocka_unit_test(test_parts),        cmocka_unit_test(test_dead_shared),
-        cmocka_unit_test(test_old_shared),   cmocka_unit_test(test_dead_exclusive),
-        cmocka_unit_test(test_notes),        cmocka_unit_test(test_any_bytes_storage),
+        cmocka_unit_test(test_lock_is_fair),
+        cmocka_unit_test(test_stale_reply),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_any_bytes),
+        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_dead_shared),
+        cmocka_unit_test(test_old_shared),
+        cmocka_unit_test(test_thousand_origins),
+        cmocka_unit_test(test_dead_exclusive),
+        cmocka_unit_test(test_notes),
+        cmocka_unit_test(test_any_bytes_storage),
         cmocka_unit_test(test_storage_gone),
     };
 

@@ -452,7 +452,7 @@ static void run(world_t *world, uint64_t operations)
             if (PARTS == origin->doing) {
                 push(world, origin);
             }
-            if (osc_cached_account_is_ending(&origin->account)
+            if (origin->account.revoked && osc_cached_account_is_quiet(&origin->account)
                 && OSC_CACHED_ACCOUNT_OPEN == origin->account.state && PARTS != origin->doing) {
                 post(world, origin,
                      (osc_cached_request_t){.kind = OSC_CACHED_WIRE_RELEASE,
@@ -707,7 +707,8 @@ static void test_failing_allocations(void **state)
                     push(&world, origin);
                 }
                 for (uint32_t k = 0; k < 5; k++) {
-                    if (osc_cached_account_is_ending(&world.origins[k].account)
+                    if (world.origins[k].account.revoked
+                        && osc_cached_account_is_quiet(&world.origins[k].account)
                         && OSC_CACHED_ACCOUNT_OPEN == world.origins[k].account.state && k != i) {
                         post(&world, &world.origins[k],
                              (osc_cached_request_t){.kind = OSC_CACHED_WIRE_RELEASE,

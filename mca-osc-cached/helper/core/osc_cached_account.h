@@ -88,19 +88,13 @@ osc_cached_account_step_t osc_cached_account_step(const osc_cached_account_t *ac
 
 void osc_cached_account_asked(osc_cached_account_t *account);
 
-/** To be called when osc_cached_account_is_ending, too. */
+/** Also when no operation wants to begin, and all requests are done. */
 void osc_cached_account_released(osc_cached_account_t *account);
 
 /** Are all requests done? */
 static inline bool osc_cached_account_is_quiet(const osc_cached_account_t *account)
 {
     return account->sent == account->acked;
-}
-
-/** Is there a RELEASE to be sent, although no operation wants to begin? */
-static inline bool osc_cached_account_is_ending(const osc_cached_account_t *account)
-{
-    return account->revoked && osc_cached_account_is_quiet(account);
 }
 
 /**

@@ -234,8 +234,11 @@ static bool advance(osc_cached_client_t *client, osc_cached_remote_t *remote,
     if (NULL != call->layout) {
         call->request.layout = osc_cached_account_layout(&remote->account, call->key);
         if (0 == call->request.layout) {
-            call->begun = teach(client, remote, call, bytes) || call->begun;
-            return call->begun;
+            if (!teach(client, remote, call, bytes)) {
+                return false;
+            }
+            call->begun = true;
+            return true;
         }
     }
     part = cut(call, bytes);
@@ -393,6 +396,15 @@ static void answer(osc_cached_client_t *client, osc_cached_remote_t *remote,
     }
 }
 
+void osc_cached_client_leave(osc_cached_client_t *client, osc_cached_remote_t *remote)
+{
+    if (0 == remote->pushing && !remote->lost && OSC_CACHED_ACCOUNT_OPEN == remote->account.state
+        && osc_cached_account_is_quiet(&remote->account)
+        && post_plain(client, remote, OSC_CACHED_WIRE_RELEASE)) {
+        osc_cached_account_released(&remote->account);
+    }
+}
+
 void osc_cached_client_receive(osc_cached_client_t *client, const void *header, size_t header_bytes,
                                const void *data, size_t data_bytes)
 {
@@ -410,11 +422,8 @@ void osc_cached_client_receive(osc_cached_client_t *client, const void *header, 
     if (0 != reply.token) {
         answer(client, remote, &reply, data);
     }
-    /* others wait for the session, and nobody here needs it */
-    if (osc_cached_account_is_ending(&remote->account) && 0 == remote->pushing
-        && OSC_CACHED_ACCOUNT_OPEN == remote->account.state
-        && post_plain(client, remote, OSC_CACHED_WIRE_RELEASE)) {
-        osc_cached_account_released(&remote->account);
+    if (remote->account.revoked) { /* others wait for the session */
+        osc_cached_client_leave(client, remote);
     }
 }
 

@@ -154,6 +154,9 @@ osc_cached_push_t osc_cached_client_push(osc_cached_client_t *client, osc_cached
 void osc_cached_client_receive(osc_cached_client_t *client, const void *header, size_t header_bytes,
                                const void *data, size_t data_bytes);
 
+/** Give its memory for us back, if nothing is on its way to it. */
+void osc_cached_client_leave(osc_cached_client_t *client, osc_cached_remote_t *remote);
+
 /** A message to it could not be sent, or it has died. */
 void osc_cached_client_lost(osc_cached_client_t *client, osc_cached_remote_t *remote);
 

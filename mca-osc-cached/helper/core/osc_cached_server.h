@@ -14,9 +14,10 @@
  * a session and is granted a number of buffers of some bytes, and layouts of some blocks; the whole
  * of it is charged to the server's memory when the session begins and returned when it ends, so
  * that the bound holds for any number of origins. A new session gets at most a part of what is
- * free: with many origins buffers become fewer, then smaller. When not even the smallest grant is
- * free, the origin waits in a queue, and the session that was idle longest is told to end. An
- * origin that cannot even be remembered is told to ask again.
+ * free, or what each of the processes that may come could have: with many origins buffers become
+ * fewer, then smaller. When not even the smallest grant is free, the origin waits in a queue, and
+ * the session that was idle longest is told to end. An origin that cannot even be remembered is
+ * told to ask again.
  *
  *     origin        target
  *     ASK      -->  ABSENT: WAITING, or OPEN if there is memory
@@ -95,6 +96,7 @@ typedef struct osc_cached_server_config {
     const osc_cached_alloc_t *alloc;
     uint64_t name;      /**< this process */
     uint64_t memory;    /**< most bytes for all that depends on origins */
+    uint64_t origins;   /**< processes that may come; 0: not known */
     uint32_t buffers;   /**< requests of a session on their way; with spares at most 64 */
     uint32_t chunk;     /**< bytes of a buffer; a multiple of 16, so that parts end with elements */
     uint32_t min_chunk; /**< the smallest that is granted; a multiple of 16 */

@@ -11,8 +11,12 @@
 
 #include <string.h>
 
-/* A new session gets at most this part of the memory that is free, or the smallest grant. */
+/* Of one half of the memory a new session gets at most this part of what is free. The other half is
+ * for all the processes that may come: each gets its part, or the smallest grant. */
 #define SHARE 8
+
+/* This part of the memory is kept for sessions that wait. */
+#define WAITING_SHARE 64
 
 size_t osc_cached_session_size(const osc_cached_server_t *server)
 {
@@ -97,11 +101,29 @@ void osc_cached_session_end(osc_cached_server_t *server, osc_cached_session_t *s
     bury(server, session);
 }
 
-/* Choose the largest grant that takes at most its share of the free memory, else the smallest. */
+/* Memory that sessions may be granted. */
+static uint64_t free_memory(const osc_cached_server_t *server)
+{
+    uint64_t kept = server->config.memory / WAITING_SHARE + server->used;
+
+    return (kept < server->config.memory) ? server->config.memory - kept : 0;
+}
+
+/* Choose the largest grant that takes at most its share of the memory, else the smallest. */
 static void choose_grant(const osc_cached_server_t *server, uint32_t *buffers, uint32_t *chunk)
 {
-    uint64_t share = (server->config.memory - server->used) / SHARE;
+    uint64_t half = server->config.memory / 2, share = 0, of_each;
 
+    if (server->used < half) {
+        share = (half - server->used) / SHARE;
+    }
+    if (0 < server->config.origins) {
+        of_each = (half - server->config.memory / WAITING_SHARE) / server->config.origins;
+        of_each = (of_each < free_memory(server)) ? of_each : free_memory(server);
+        share = (share + osc_cached_session_size(server) < of_each)
+                    ? of_each - osc_cached_session_size(server)
+                    : share;
+    }
     *buffers = server->config.buffers;
     *chunk = server->config.chunk;
     while (1 < *buffers && osc_cached_session_grant_size(server, *buffers, *chunk) > share) {
@@ -121,7 +143,8 @@ static bool grant(osc_cached_server_t *server, osc_cached_session_t *session)
 
     choose_grant(server, &session->buffers, &session->chunk);
     bytes = osc_cached_session_grant_size(server, session->buffers, session->chunk);
-    if (!osc_cached_server_charge(server, bytes)) {
+    if ((!osc_cached_list_is_empty(&server->sessions) && bytes > free_memory(server))
+        || !osc_cached_server_charge(server, bytes)) {
         return false;
     }
     for (uint32_t i = 0; i < server->config.replies; i++) {
@@ -196,7 +219,7 @@ static void send_away(osc_cached_server_t *server, uint64_t origin)
 {
     ++server->counts.later;
     osc_cached_server_reply_plain(server, NULL, origin, OSC_CACHED_WIRE_LATER, 0);
-    revoke(server, 1);
+    revoke(server, SHARE);
 }
 
 void osc_cached_session_ask(osc_cached_server_t *server, uint64_t origin)
