@@ -394,7 +394,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     if (cached) {
         coherent = ompi_osc_cached_coherence_vote(comm, win->super.s_info, on_file, votes);
         ompi_osc_cached_node_vote(win->super.s_info, coherent, on_file, votes);
-        ompi_osc_cached_helper_vote(win, comm, win->super.s_info, seen,
+        ompi_osc_cached_helper_vote(win, comm, win->super.s_info, seen, *base,
                                     inner->osc_version.mca_component_name, coherent, votes);
         (void) ompi_osc_cached_window_units(comm, disp_unit, size, &unit, &units, &reach, &largest,
                                             &together, votes);

@@ -31,8 +31,8 @@ int ompi_osc_cached_helper_register(const mca_base_component_t *component);
  * @param[out] votes  of which ompi_osc_cached_window_units finds the least
  */
 void ompi_osc_cached_helper_vote(const ompi_win_t *win, ompi_communicator_t *comm,
-                                 opal_info_t *info, int flavor, const char *inner, bool needed,
-                                 int64_t votes[OSC_CACHED_VOTES]);
+                                 opal_info_t *info, int flavor, const void *base, const char *inner,
+                                 bool needed, int64_t votes[OSC_CACHED_VOTES]);
 
 /**
  * Are the helpers to do all operations of a window on a file, because the inner component cannot

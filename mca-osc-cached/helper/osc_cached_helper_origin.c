@@ -65,6 +65,12 @@ static bool is_one_run(const buffer_t *buffer)
     return ompi_osc_cached_is_one_run(&buffer->type->super, buffer->count);
 }
 
+/* Can the processor copy it as it is? */
+static bool is_plain(const buffer_t *buffer)
+{
+    return is_one_run(buffer) && !ompi_osc_cached_is_on_device(buffer->address);
+}
+
 static char *first_byte(const buffer_t *buffer)
 {
     ptrdiff_t lb, extent;
@@ -160,7 +166,7 @@ static result_t *expect(const buffer_t *buffer, ompi_request_t *request)
         return NULL;
     }
     result->users = 1;
-    if (is_one_run(buffer) && !ompi_osc_cached_is_exposed(first_byte(buffer), bytes_of(buffer))) {
+    if (is_plain(buffer) && !ompi_osc_cached_is_exposed(first_byte(buffer), bytes_of(buffer))) {
         result->bytes = first_byte(buffer);
     } else { /* a store to a protected page waits, perhaps for a lock that we have by then */
         result->bytes = malloc(bytes_of(buffer));
@@ -432,7 +438,7 @@ static int operate(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_targ
     ret = OMPI_ERR_OUT_OF_RESOURCE;
     if (OSC_CACHED_NO_OP == number) {
         operation->data = NULL;
-    } else if (is_one_run(&operation->origin)) {
+    } else if (is_plain(&operation->origin)) {
         operation->data = first_byte(&operation->origin);
     } else {
         operation->data = packed = malloc(total);
@@ -826,8 +832,13 @@ static int compare_and_swap(const void *origin_addr, const void *compare_addr, v
         || bytes != osc_cached_element_bytes(elements[bytes])) { /* only integers are allowed */
         return MPI_ERR_TYPE;
     }
-    memcpy(both, origin_addr, bytes);
-    memcpy(both + bytes, compare_addr, bytes);
+    if (OPAL_UNLIKELY(ompi_osc_cached_has_devices)) {
+        copy(&(buffer_t){(void *) origin_addr, 1, dt}, both, false);
+        copy(&(buffer_t){(void *) compare_addr, 1, dt}, both + bytes, false);
+    } else {
+        memcpy(both, origin_addr, bytes);
+        memcpy(both + bytes, compare_addr, bytes);
+    }
     operation.request.window = ompi_osc_cached_helper_id(helper, target);
     operation.request.element = elements[bytes];
     operation.request.at = (uint64_t) target_disp * (uint64_t) unit_of(helper, target);

@@ -22,6 +22,7 @@
 #include "ompi/runtime/mpiruntime.h"
 
 #include "osc_cached_compat.h"
+#include "osc_cached_memory.h"
 #include "osc_cached_params.h"
 #include "osc_cached_helper.h"
 #include "osc_cached_helper_place.h"
@@ -210,14 +211,15 @@ bool ompi_osc_cached_helper_is_right_with(const ompi_win_t *win, ompi_communicat
 }
 
 void ompi_osc_cached_helper_vote(const ompi_win_t *win, ompi_communicator_t *comm,
-                                 opal_info_t *info, int flavor, const char *inner, bool needed,
-                                 int64_t votes[OSC_CACHED_VOTES])
+                                 opal_info_t *info, int flavor, const void *base, const char *inner,
+                                 bool needed, int64_t votes[OSC_CACHED_VOTES])
 {
     int rank = ompi_comm_rank(comm);
+    bool on_device = MPI_WIN_FLAVOR_CREATE == flavor && ompi_osc_cached_is_on_device(base);
 
-    votes[OSC_CACHED_VOTE_WISH] = is_cut_off ? OSC_CACHED_HELPER_OFF
-                                  : needed   ? OSC_CACHED_HELPER_ON
-                                             : wish_of(info);
+    votes[OSC_CACHED_VOTE_WISH] = (is_cut_off || on_device) ? OSC_CACHED_HELPER_OFF
+                                  : needed                  ? OSC_CACHED_HELPER_ON
+                                                            : wish_of(info);
     votes[OSC_CACHED_VOTE_NODE] = MPI_WIN_FLAVOR_ALLOCATE == flavor && !needed
                                   && OSC_CACHED_PER_NODE == ompi_osc_cached_params.helper_per;
     votes[OSC_CACHED_VOTE_RUNS] = OSC_CACHED_HELPER_OFF != votes[OSC_CACHED_VOTE_WISH]

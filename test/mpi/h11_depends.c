@@ -86,8 +86,8 @@ int main(int argc, char **argv)
             tell(FIRST);
             end_shared();
         }
+        test_barrier();
     }
-    test_barrier();
     CHECK(TARGET != test_rank || 2 * ROUNDS == *base, "the sum is %ld", *base);
     OK(MPI_Win_free(&win));
     return test_done();
