@@ -1,5 +1,5 @@
-/* H11: a shared lock, of MPI_Win_lock or MPI_Win_lock_all, does not wait for ever behind an exclusive
- * request: this one waits for somebody who waits for a message of who wants the shared lock.
+/* H11: a shared lock, of MPI_Win_lock or MPI_Win_lock_all, does not wait for ever behind an
+ * exclusive request: this one waits for somebody who waits for a message of who wants the shared one.
  * test: for=osc-cached needs=cache ranks=3 transport=shm,tcp limit=60 mca="osc_cached_helper=on"
  * test: for=osc-cached needs=cache ranks=3 transport=shm,tcp limit=60 args=one mca="osc_cached_helper=on"
  * test: for=osc-cached needs=cache ranks=3 transport=tcp limit=60 mca="osc_cached_helper=on osc_cached_helper_per=node"

@@ -47,7 +47,7 @@ int main(int argc, char **argv)
     told_end();
     found = strstr(told, "\"gets\": ");
     gets = (NULL == found) ? 0 : strtol(found + 8, NULL, 10);
-    if (NULL == found && !test_inner_is("ucx")) {
+    if (0 == gets && !test_inner_is("ucx")) {
         return 0 < test_failures; /* windows of osc/sm are not watched */
     }
     if (0 == test_rank && (gets < wanted / 10 * 9 || wanted / 10 * 11 < gets)) {
