@@ -199,12 +199,17 @@ ompi_osc_cached_peer_t *ompi_osc_cached_peer_add(ompi_osc_cached_window_t *windo
 /* Whether the mode keeps anything in the present epoch. */
 static bool keeps(const ompi_osc_cached_window_t *window)
 {
+    bool passive = osc_cached_epoch_is_passive(window->epoch);
+
     if (!window->cacheable || OSC_CACHED_EPOCH_NONE == window->epoch || NULL != window->advised) {
         return false;
     }
+    /* who waits for a get on its way would have what was in the buffer before, for good */
+    if (window->late_gets && OSC_CACHED_MODE_TRANSPARENT == window->mode && !passive) {
+        return false;
+    }
     return OSC_CACHED_LIFETIME_NOTHING
-           != osc_cached_lifetime(window->mode, NULL != window->coherence,
-                                  osc_cached_epoch_is_passive(window->epoch),
+           != osc_cached_lifetime(window->mode, NULL != window->coherence, passive,
                                   (ompi_osc_cached_passive_t) ompi_osc_cached_params.passive_scope);
 }
 

@@ -138,6 +138,8 @@ typedef struct ompi_osc_cached_window_t {
     bool threaded;  /**< several threads may call at the same time */
     bool traced;    /**< there is a trace */
     bool inspected; /**< hits are verified, or may be in memory of a device */
+    bool late_gets; /**< they may come after the end of an active epoch: the inner component's fault
+                     */
     bool cacheable; /**< a window that can be cached: it has peers and a cache */
 
     /* now */

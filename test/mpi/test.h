@@ -174,6 +174,18 @@ __attribute__((unused)) static int test_inner_is(const char *name)
     return 0 == strcmp(NULL == inner ? "ucx" : inner, name);
 }
 
+extern int MPIX_Win_cache_invalidate(MPI_Win win) __attribute__((weak));
+
+/* Do gets from memory of MPI_Win_create come later than the end of an active epoch (osc/ucx over
+ * shared memory, without our patches)? */
+__attribute__((unused)) static int test_gets_are_late(void)
+{
+    const char *tls = getenv("UCX_TLS");
+
+    return test_inner_is("ucx") && NULL == MPIX_Win_cache_invalidate
+           && (NULL == tls || NULL == strstr(tls, "tcp"));
+}
+
 /* A UCX with assertions, and an Open MPI that uses it against the rules? See mpi_setup of
  * test/mpi/launch.sh. */
 __attribute__((unused)) static int test_ucx_asserts(void)

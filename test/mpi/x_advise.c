@@ -127,8 +127,8 @@ int main(int argc, char **argv)
         return told_wrong("osc", 0);
     }
     if (0 == strcmp(kind, "json")) {
-        bad |= lacks("\n{\"osc_cached_advise\": {\"windows\": [{\"window\": \"same\", "
-                     "\"windows\": 2, \"inner\": \"");
+        bad |= lacks("\n{\"osc_cached_advise\": {\"windows\": [{\"window\": \"");
+        bad |= lacks("{\"window\": \"same\", \"windows\": 2, \"inner\": \"");
         bad |= lacks("\"gets\": 512, \"repeated_rate\": 0.8750, ");
         bad |= lacks("\"checked\": 448, \"differed\": 0, ");   /* same */
         bad |= lacks("\"checked\": 224, \"differed\": 224, "); /* changes */
