@@ -11,6 +11,8 @@
 
 enum {
     SWEEP_STEP = 4,      /* entries looked at per insertion for being dead */
+    CLEAR_MAX = 65536,   /* slots that one insertion clears at the most: 512 KiB */
+    CLEAR_SLOTS = 32,    /* that are cleared in less time than one entry is dropped: 256 bytes */
     RECORDS_SHARE = 4,   /* records take at most 1 / this of what the cache has and may have */
     RECORDS_KEPT = 1024, /* a larger array is given back when no get is on its way */
 };
@@ -417,11 +419,27 @@ static uint32_t store_by_duel(osc_cached_cache_t *cache, uint32_t count, size_t 
     return OSC_CACHED_CACHE_NONE;
 }
 
-/* Collect a few dead entries. */
+/* Whether it takes less to clear the cache than to drop its entries, which are all dead. */
+static bool is_worth_clearing(const osc_cached_cache_t *cache)
+{
+    uint32_t slots = osc_cached_index_num_slots(&cache->index);
+
+    return 0 == cache->num_records && slots <= CLEAR_MAX
+           && slots / CLEAR_SLOTS <= cache->index.count;
+}
+
+/* Collect a few dead entries; all of them at once, if that is worth it. */
 static void sweep(osc_cached_cache_t *cache)
 {
     const osc_cached_storage_t *storage = &cache->storage;
+    bool all_dead = cache->all_dead;
 
+    cache->all_dead = false; /* one is about to be made */
+    if (0 == cache->index.count) {
+        cache->sweep_left = 0;
+    } else if (all_dead && is_worth_clearing(cache)) {
+        osc_cached_cache_clear(cache);
+    }
     for (int i = 0; i < SWEEP_STEP && 0 < cache->sweep_left; ++i, --cache->sweep_left) {
         const osc_cached_entry_t *entry;
 

@@ -30,9 +30,11 @@
  * Validity. An entry carries a stamp: the sum of its target's generation and of the cache's, as
  * they were before its get was issued. Both only grow, so the sum is the same exactly when neither
  * has changed. Invalidation adds one, to a target's or to all, at any number of entries (N2). Dead
- * entries are found when their key is asked for, preferred by eviction, and collected by a hand
- * that moves on by a few entries with each insertion after an invalidation of all. For these two,
- * which do not know the targets, an entry remembers the cache's generation as well.
+ * entries are found when their key is asked for, and preferred by eviction. After an invalidation
+ * of all the first insertion clears index and storage; where records name entries still, or the
+ * table is large or nearly empty, a hand collects them instead, that moves on by a few entries with
+ * each insertion. For eviction and hand, which do not know the targets, an entry remembers the
+ * cache's generation as well.
  * The owner may add a third term, which follows from the bytes that the entry has and only grows,
  * too (more): generations of blocks, that other processes' writes count up.
  *
@@ -60,6 +62,7 @@
  *  I6 a record that waits stands behind the one that fills its entry, or the entry is CACHED.
  *  I7 holes are found as the scheme wants it.
  *  I8 no entry has the key that is known to be absent.
+ *  I9 while all_dead is set, all entries are dead.
  */
 #ifndef OSC_CACHED_CACHE_H
 #define OSC_CACHED_CACHE_H
@@ -203,6 +206,7 @@ typedef struct {
     uint64_t distance;       /**< gets from the one before of the same data to the last hit */
     uint32_t sweep;          /**< next entry to look at for being dead */
     uint32_t sweep_left;     /**< entries still to look at */
+    bool all_dead;           /**< none was made since the last invalidation of all */
     uint64_t reserved;       /**< bytes of the budget */
     uint64_t evictions;      /**< entries that left for others */
     osc_cached_key_t absent; /**< of no entry: it was looked for; target -1: none is known */
@@ -294,6 +298,7 @@ static inline void osc_cached_cache_invalidate(osc_cached_cache_t *cache)
 {
     ++cache->generation;
     cache->sweep_left = cache->storage.num_fresh;
+    cache->all_dead = cache->open;
 }
 
 static inline bool osc_cached_cache_is_of(const osc_cached_entry_t *entry, osc_cached_key_t key)

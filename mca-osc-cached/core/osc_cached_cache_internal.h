@@ -30,6 +30,9 @@ uint64_t osc_cached_cache_available(const osc_cached_cache_t *cache);
 void osc_cached_cache_grow_slots(osc_cached_cache_t *cache);
 void osc_cached_cache_grow_memory(osc_cached_cache_t *cache, size_t bytes);
 
+/** All entries leave at once; none is pinned. */
+void osc_cached_cache_clear(osc_cached_cache_t *cache);
+
 /** One entry leaves; false: none of those looked at may. */
 bool osc_cached_cache_evict(osc_cached_cache_t *cache);
 

@@ -139,6 +139,16 @@ static void clear_memo(osc_cached_cache_t *cache)
     }
 }
 
+void osc_cached_cache_clear(osc_cached_cache_t *cache)
+{
+    osc_cached_index_clear(&cache->index);
+    osc_cached_storage_clear(&cache->storage);
+    clear_memo(cache); /* what it names has bytes still */
+    cache->sweep = cache->sweep_left = 0;
+    /* the entries may come back at once: P would follow them down and up, and all ghosts P */
+    osc_cached_duel_hold(&cache->duel);
+}
+
 static int open_with(osc_cached_cache_t *cache, uint32_t entries, uint64_t memory)
 {
     const osc_cached_alloc_t *alloc = &cache->alloc;
@@ -470,7 +480,7 @@ static osc_cached_adapt_sizes_t wanted_sizes(osc_cached_cache_t *cache, uint64_t
     return osc_cached_adapt_decide(&cache->config.adapt, &window);
 }
 
-/* Look at the last interval: other sizes. */
+/* Look at the last interval: other sizes, and another P if it was held. */
 static void adapt(osc_cached_cache_t *cache)
 {
     if (cache->config.adaptive) {
@@ -485,6 +495,7 @@ static void adapt(osc_cached_cache_t *cache)
             (void) osc_cached_cache_resize_storage(cache, sizes.storage_bytes);
         }
     }
+    osc_cached_duel_follow_now(&cache->duel, cache->index.count, (uint32_t) cache->gets);
     memset(&cache->interval, 0, sizeof(cache->interval));
     cache->interval.first_get = cache->gets;
 }

@@ -86,6 +86,8 @@ int osc_cached_cache_verify(const osc_cached_cache_t *cache, const osc_cached_ta
                                  || (OSC_CACHED_CACHE_NONE != entry->fill
                                      && cache->records[entry->fill].lends))) {
             broken = 4;
+        } else if (cache->all_dead && !osc_cached_cache_is_dead(cache, entry)) {
+            broken = 9;
         }
     }
     if (0 == broken && used != cache->index.count) {

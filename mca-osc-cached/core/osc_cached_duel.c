@@ -32,11 +32,20 @@ uint32_t osc_cached_duel_decay_long(const osc_cached_duel_t *duel, uint32_t coun
                : (count - (uint32_t) ((uint64_t) count * rest >> duel->shift) / 2) >> halvings;
 }
 
+static void set_bounds(osc_cached_duel_t *duel)
+{
+    uint32_t period = UINT32_C(1) << duel->shift;
+
+    duel->fewest = (OSC_CACHED_DUEL_SHIFT_MIN == duel->shift) ? 0 : (period + 11) / 12;
+    duel->most = (OSC_CACHED_DUEL_SHIFT_MAX == duel->shift) ? UINT32_MAX : period / 3;
+}
+
 void osc_cached_duel_create(osc_cached_duel_t *duel)
 {
     duel->ghosts = NULL;
     duel->num_ghosts = 0;
     duel->shift = OSC_CACHED_DUEL_SHIFT_MIN;
+    set_bounds(duel);
     duel->remembers = false;
 }
 
@@ -72,6 +81,7 @@ void osc_cached_duel_follow_now(osc_cached_duel_t *duel, uint32_t entries, uint3
            && OSC_CACHED_DUEL_SHIFT_MIN < duel->shift) {
         --duel->shift;
     }
+    set_bounds(duel);
     if (before == duel->shift || !duel->remembers) {
         return;
     }

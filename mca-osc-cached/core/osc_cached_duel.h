@@ -9,7 +9,7 @@
  *
  * An entry has count (of its gets, in 1/256, at most 65,535), last (number of its last get) and gap
  * (mean distance of its gets). With P = 2^shift, a power of two in 3..6 x entries (12 x, before it
- * is made smaller):
+ * is made smaller; not before the next adaptation, where all entries have left at once):
  *
  *     decay(count, d)   count -= count * (d mod P) / 2P; count >> (d / P)     halves every P gets
  *     hit               d = now - last; count = decay(count, d) + 256; gap = (gap + d) / 2
@@ -63,6 +63,8 @@ typedef struct {
     osc_cached_ghost_t *ghosts;
     uint32_t num_ghosts; /**< 0: nothing is remembered */
     uint32_t shift;      /**< P = 1 << shift */
+    uint32_t fewest;     /**< entries for which P is right, */
+    uint32_t most;       /**< and the most */
     bool remembers;      /**< some ghost was written: else none need be looked at */
 } osc_cached_duel_t;
 
@@ -113,17 +115,22 @@ void osc_cached_duel_destroy(osc_cached_duel_t *duel, const osc_cached_alloc_t *
 void osc_cached_duel_resize(osc_cached_duel_t *duel, uint32_t num_ghosts,
                             const osc_cached_alloc_t *alloc);
 
-/** osc_cached_duel_follow when P may have to change. */
+/** osc_cached_duel_follow when P may have to change, or was held. */
 void osc_cached_duel_follow_now(osc_cached_duel_t *duel, uint32_t entries, uint32_t now);
 
 /** Adjust P to a number of entries. */
 static inline void osc_cached_duel_follow(osc_cached_duel_t *duel, uint32_t entries, uint32_t now)
 {
-    uint64_t period = UINT64_C(1) << duel->shift;
-
-    if (period < 3 * (uint64_t) entries || 12 * (uint64_t) entries < period) {
+    /* below fewest the difference is the largest of all */
+    if (duel->most - duel->fewest < entries - duel->fewest) {
         osc_cached_duel_follow_now(duel, entries, now);
     }
+}
+
+/** P does not become smaller before the next osc_cached_duel_follow_now. */
+static inline void osc_cached_duel_hold(osc_cached_duel_t *duel)
+{
+    duel->fewest = 0;
 }
 
 /** What has this hash is not here, or not any more. */

@@ -97,6 +97,14 @@ void osc_cached_index_destroy(osc_cached_index_t *index)
     index->path_length = 0;
 }
 
+void osc_cached_index_clear(osc_cached_index_t *index)
+{
+    memset(index->lines, 0, table_bytes(index->num_pairs));
+    index->count = 0;
+    index->path_length = 0;
+    index->patience = index->path_max;
+}
+
 static uint32_t *fingerprint_at(const osc_cached_index_t *index, uint32_t position)
 {
     return &index->lines[position / OSC_CACHED_INDEX_LINE_SLOTS]

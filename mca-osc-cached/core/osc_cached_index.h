@@ -148,6 +148,9 @@ int osc_cached_index_create(osc_cached_index_t *index, uint32_t num_slots, uint3
 
 void osc_cached_index_destroy(osc_cached_index_t *index);
 
+/** Remove all entries. O(slots): 8 bytes are written of each. */
+void osc_cached_index_clear(osc_cached_index_t *index);
+
 static inline uint32_t osc_cached_index_num_slots(const osc_cached_index_t *index)
 {
     return index->num_pairs * 2 * OSC_CACHED_INDEX_LINE_SLOTS;

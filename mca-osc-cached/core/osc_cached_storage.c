@@ -191,8 +191,6 @@ int osc_cached_storage_create(osc_cached_storage_t *storage, uint64_t capacity,
     made.alloc = (NULL != alloc) ? *alloc : osc_cached_alloc_default;
     made.max_entries = max_entries;
     made.redzone = REDZONE;
-    made.free_entry = NONE;
-    made.head = made.tail = NONE;
     made.entries = made.alloc.alloc(made.alloc.context, 64, (size_t) max_entries * sizeof(entry_t));
     if (NULL == made.entries) {
         return OSC_CACHED_NO_MEMORY;
@@ -203,8 +201,8 @@ int osc_cached_storage_create(osc_cached_storage_t *storage, uint64_t capacity,
         return OSC_CACHED_NO_MEMORY;
     }
     osc_cached_holes_rebase(&made.holes, &made.entries[0].hole, sizeof(entry_t), max_entries);
-    osc_cached_holes_clear(&made.holes, kind);
-    open_tail(&made, 0);
+    made.holes.kind = kind;
+    osc_cached_storage_clear(&made);
     *storage = made;
     return OSC_CACHED_OK;
 }
@@ -220,6 +218,15 @@ void osc_cached_storage_destroy(osc_cached_storage_t *storage)
     alloc->free(alloc->context, storage->entries, (size_t) storage->max_entries * sizeof(entry_t));
     storage->arena = NULL;
     storage->entries = NULL;
+}
+
+void osc_cached_storage_clear(osc_cached_storage_t *storage)
+{
+    POISON(storage->arena, (size_t) storage->capacity * UNIT);
+    storage->num_fresh = storage->num_used = storage->used_units = 0;
+    storage->free_entry = storage->head = storage->tail = NONE;
+    osc_cached_holes_clear(&storage->holes, storage->holes.kind);
+    open_tail(storage, 0);
 }
 
 void osc_cached_storage_set_holes(osc_cached_storage_t *storage, osc_cached_holes_kind_t kind)

@@ -114,7 +114,7 @@ typedef struct {
     osc_cached_holes_t holes;
     uint32_t capacity;    /**< units of the arena */
     uint32_t max_entries; /**< size of the array */
-    uint32_t num_fresh;   /**< entries from this one on were never used */
+    uint32_t num_fresh;   /**< no region has an entry from this one on */
     uint32_t free_entry;  /**< chain of free entries, or NONE */
     uint32_t head;        /**< region at the start of the arena */
     uint32_t tail;        /**< region at its end */
@@ -138,6 +138,9 @@ int osc_cached_storage_create(osc_cached_storage_t *storage, uint64_t capacity,
 
 /** Give all memory back. All regions and pointers end here. A second call does nothing. */
 void osc_cached_storage_destroy(osc_cached_storage_t *storage);
+
+/** All regions end: the arena is one hole, as after _create. O(1). */
+void osc_cached_storage_clear(osc_cached_storage_t *storage);
 
 /** Find holes in this way from now on. O(regions). */
 void osc_cached_storage_set_holes(osc_cached_storage_t *storage, osc_cached_holes_kind_t kind);

@@ -225,6 +225,7 @@ static void expect_dead_first(uint64_t generation)
     }
     osc_cached_cache_invalidate(&f.c);
     f.c.sweep_left = 0;
+    f.c.all_dead = false;
     for (uint64_t i = 0; i < 16; ++i) {
         assert_int_equal(OSC_CACHED_CONFLICTING, keep(&f, key_at(1, i), 1, 100));
     }
@@ -234,8 +235,10 @@ static void expect_dead_first(uint64_t generation)
     end(&f);
 }
 
+/* While a get is on its way the hand collects them. */
 static void test_dead_entries_leave(void **state)
 {
+    unsigned char space[100];
     fixture_t f;
 
     (void) state;
@@ -244,15 +247,18 @@ static void test_dead_entries_leave(void **state)
     for (uint64_t i = 0; i < 200; ++i) {
         assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(0, i), 1, 100));
     }
+    assert_int_equal(OSC_CACHED_DIRECT, insert(&f, key_at(2, 0), space, 100, NULL));
     osc_cached_cache_invalidate(&f.c);
     /* 4 with each insertion */
     for (uint64_t i = 0; i < 50; ++i) {
-        assert_int_equal(200 - 3 * i + (0 < i), f.c.index.count); /* the first is a hole */
+        assert_int_equal(201 - 3 * i + (0 < i), f.c.index.count); /* the first is a hole */
         assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(1, i), 1, 100));
         verify(&f);
     }
+    assert_int_equal(52, f.c.index.count);
+    assert_int_equal(2, f.c.sweep_left);
+    complete(&f, 2);
     assert_int_equal(51, f.c.index.count);
-    assert_int_equal(1, f.c.sweep_left);
     for (uint64_t i = 0; i < 50; ++i) {
         expect_hit(&f, key_at(1, i), 1, 100);
     }
@@ -276,6 +282,7 @@ static void test_dead_entries_leave_after_own_writes(void **state)
         assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(0, i), 1, 100));
     }
     osc_cached_cache_invalidate(&f.c);
+    f.c.all_dead = false; /* as if one were made already: the hand collects them */
     for (uint64_t i = 0; i < 50; ++i) {
         assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(1, i), 1, 100));
         verify(&f);
@@ -284,6 +291,144 @@ static void test_dead_entries_leave_after_own_writes(void **state)
     end(&f);
 
     expect_dead_first(UINT64_C(1) << 40);
+}
+
+/* What an empty cache has, with one entry of so many bytes. */
+static void expect_nothing_but(fixture_t *f, size_t bytes)
+{
+    const osc_cached_storage_t *storage = &f->c.storage;
+
+    verify(f);
+    assert_int_equal(1, f->c.index.count);
+    assert_int_equal(1, storage->num_used);
+    assert_int_equal(1, storage->holes.count);
+    assert_int_equal(2, storage->num_fresh);
+    assert_int_equal(osc_cached_storage_units_for(storage, bytes), storage->used_units);
+    assert_int_equal(0, f->c.sweep_left);
+}
+
+/* After an invalidation of all the first insertion leaves nothing of what was there, and takes no
+ * memory; it takes all that there is, if it wants to. */
+static void test_all_dead_leave_at_once(void **state)
+{
+    fixture_t f;
+    uint64_t taken;
+    size_t requests;
+
+    (void) state;
+    begin(&f, 256, 64 * 1024);
+    taken = f.budget.taken;
+    requests = f.counts.requests;
+    for (uint64_t version = 1; version < 5; ++version) {
+        for (uint64_t i = 0; i < 200; ++i) {
+            assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(0, i), version, 1 + i));
+            expect_hit(&f, key_at(0, i), version, 1 + i);
+            /* so that the memo has it, too */
+            assert_non_null(osc_cached_cache_find_again(&f.c, &f.targets[0], key_at(0, i), 1 + i));
+        }
+        osc_cached_cache_invalidate(&f.c);
+        if (2 == version) {
+            osc_cached_cache_invalidate(&f.c);
+        }
+        assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(1, 7), version, 300));
+        expect_nothing_but(&f, 300);
+        for (uint64_t i = 0; i < 200; ++i) {
+            assert_null(osc_cached_cache_find_again(&f.c, &f.targets[0], key_at(0, i), 1));
+            expect_missing(&f, key_at(0, i), 1);
+        }
+        expect_hit(&f, key_at(1, 7), version, 300);
+        /* once */
+        assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(1, 8), version, 300));
+        assert_int_equal(2, f.c.index.count);
+        osc_cached_cache_invalidate(&f.c);
+    }
+    assert_int_equal(0, f.c.evictions);
+    assert_true(taken == f.budget.taken - (f.c.max_records - 16) * sizeof(*f.c.records));
+    assert_int_equal(requests + 1, f.counts.requests); /* records */
+    end(&f);
+
+    begin(&f, 64, BYTES_MAX);
+    for (uint64_t i = 0; i < 20; ++i) {
+        assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(0, i), 1, 200));
+    }
+    osc_cached_cache_invalidate(&f.c);
+    taken = BYTES_MAX - f.c.storage.redzone * OSC_CACHED_STORAGE_UNIT;
+    assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(0, 1), 2, taken));
+    expect_hit(&f, key_at(0, 1), 2, taken);
+    assert_int_equal(0, f.c.storage.holes.count);
+    assert_int_equal(1, f.c.index.count);
+    end(&f);
+}
+
+/* Fewer than one of 32 slots are taken, or the table is large: the hand collects them. */
+static void test_all_dead_leave_later(void **state)
+{
+    static const uint32_t slots[] = {256, 65536 + 16}, entries[] = {7, 3000};
+    fixture_t f;
+
+    (void) state;
+    for (int i = 0; i < 2; ++i) {
+        begin(&f, slots[i], 1024 * 1024);
+        for (uint64_t k = 0; k < entries[i]; ++k) {
+            assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(0, k), 1, 100));
+        }
+        osc_cached_cache_invalidate(&f.c);
+        assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(1, 0), 1, 100));
+        assert_int_equal(entries[i] - 3 + 1, f.c.index.count); /* the first is a hole */
+        end(&f);
+    }
+}
+
+/* Ages are in P: it stays until the next adaptation, by when the entries may have come back. */
+static void test_all_dead_leave_the_period(void **state)
+{
+    fixture_t f;
+    uint32_t shift;
+
+    (void) state;
+    begin(&f, 1024, 256 * 1024);
+    for (uint64_t i = 0; i < 800; ++i) {
+        assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(0, i), 1, 100));
+    }
+    shift = f.c.duel.shift;
+    assert_true(OSC_CACHED_DUEL_SHIFT_MIN + 3 < shift);
+    osc_cached_cache_invalidate(&f.c);
+    for (uint64_t i = 0; i < 10; ++i) {
+        assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(0, i), 1, 100));
+        assert_int_equal(shift, f.c.duel.shift);
+    }
+    for (uint64_t i = 0; i < f.config.adapt.interval; ++i) {
+        expect_hit(&f, key_at(0, i % 10), 1, 100);
+    }
+    assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(0, 10), 1, 100));
+    assert_int_equal(OSC_CACHED_DUEL_SHIFT_MIN, f.c.duel.shift);
+    end(&f);
+}
+
+/* Without entries there is nothing for the hand, and before there is a cache nothing is dead. */
+static void test_none_dead(void **state)
+{
+    unsigned char space[100];
+    fixture_t f;
+
+    (void) state;
+    prepare(&f, 64, 16 * 1024);
+    assert_int_equal(OSC_CACHED_OK, osc_cached_cache_create(&f.c, &f.config, &f.alloc));
+    osc_cached_cache_invalidate(&f.c);
+    assert_int_equal(OSC_CACHED_OK, osc_cached_cache_open(&f.c));
+    assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(0, 0), 1, 100));
+    verify(&f);
+    expect_hit(&f, key_at(0, 0), 1, 100);
+    for (uint64_t i = 1; i < 50; ++i) {
+        assert_int_equal(OSC_CACHED_DIRECT, insert(&f, key_at(1, i), space, 100, NULL));
+    }
+    osc_cached_cache_invalidate(&f.c); /* before they are completed: they leave by then */
+    complete(&f, 1);
+    assert_int_equal(1, f.c.index.count);
+    assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(0, 0), 2, 100));
+    osc_cached_cache_invalidate_target(&f.targets[0]);
+    expect_missing(&f, key_at(0, 0), 1);
+    end(&f);
 }
 
 static void test_invalidation_is_a_number(void **state)
@@ -508,6 +653,10 @@ int main(void)
         cmocka_unit_test(test_dead_entry_is_reused),
         cmocka_unit_test(test_dead_entries_leave),
         cmocka_unit_test(test_dead_entries_leave_after_own_writes),
+        cmocka_unit_test(test_all_dead_leave_at_once),
+        cmocka_unit_test(test_all_dead_leave_later),
+        cmocka_unit_test(test_all_dead_leave_the_period),
+        cmocka_unit_test(test_none_dead),
         cmocka_unit_test(test_invalidation_is_a_number),
         cmocka_unit_test(test_generations),
         cmocka_unit_test(test_owner_term),

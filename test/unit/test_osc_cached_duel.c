@@ -723,7 +723,8 @@ static void test_model(void **state)
                 ++m.target_generation;
             } else if (what < 996) {
                 osc_cached_cache_invalidate(&m.c);
-                m.c.sweep_left = 0; /* dead entries stay, to be found by duels */
+                m.c.sweep_left = 0;
+                m.c.all_dead = false; /* dead entries stay, to be found by duels */
                 ++m.generation;
             } else if (what < 997) {
                 resize_storage(plans[plan].memory / 8 * (4 + random_below(&seed, 10)));
