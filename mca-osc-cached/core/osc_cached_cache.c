@@ -316,10 +316,13 @@ static bool index_entry(osc_cached_cache_t *cache, uint64_t hash, uint32_t numbe
     return true;
 }
 
-/* A region in a hole, for which the storage of a gradual cache may grow. */
+/* A region in a hole, for which the storage of a gradual cache may grow. A full storage has often
+ * no hole at all, and nothing to look for. */
 static uint32_t store_in_hole(osc_cached_cache_t *cache, size_t bytes)
 {
-    uint32_t number = osc_cached_storage_alloc(&cache->storage, bytes);
+    uint32_t number = (0 < cache->storage.holes.count)
+                          ? osc_cached_storage_alloc(&cache->storage, bytes)
+                          : OSC_CACHED_CACHE_NONE;
 
     if (OSC_CACHED_CACHE_NONE == number && 0 < cache->later_memory) {
         osc_cached_cache_grow_memory(cache, bytes);
