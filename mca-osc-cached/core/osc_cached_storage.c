@@ -295,11 +295,13 @@ static void end_use(osc_cached_storage_t *storage, uint32_t number, uint32_t uni
     storage->used_units -= units;
 }
 
-uint32_t osc_cached_storage_replace(osc_cached_storage_t *storage, uint32_t first, uint32_t regions,
-                                    size_t bytes)
+/* Neighbouring regions and holes end, and the first of them is so large, or larger when no entry is
+ * left for the rest. @return its units */
+static uint32_t merge(osc_cached_storage_t *storage, uint32_t first, uint32_t regions,
+                      uint32_t units)
 {
     const entry_t *entries = storage->entries;
-    uint32_t units = osc_cached_storage_units_for(storage, bytes), number = first, next, have;
+    uint32_t number = first, next, have;
 
     for (uint32_t i = 0; i < regions; ++i, number = next) {
         next = entries[number].after;
@@ -328,8 +330,23 @@ uint32_t osc_cached_storage_replace(osc_cached_storage_t *storage, uint32_t firs
             have = units;
         }
     }
-    begin_use(storage, first, have, bytes);
-    storage->hand = (NONE == entries[first].after) ? storage->head : entries[first].after;
+    return have;
+}
+
+uint32_t osc_cached_storage_replace(osc_cached_storage_t *storage, uint32_t first, uint32_t regions,
+                                    size_t bytes)
+{
+    const entry_t *entry = &storage->entries[first];
+    uint32_t units = osc_cached_storage_units_for(storage, bytes);
+
+    if (1 == regions && OSC_CACHED_ENTRY_HOLE != entry->state
+        && units == osc_cached_storage_units(storage, first)) {
+        end_use(storage, first, units); /* data of one size: one leaves for the other */
+    } else {
+        units = merge(storage, first, regions, units);
+    }
+    begin_use(storage, first, units, bytes);
+    storage->hand = (NONE == entry->after) ? storage->head : entry->after;
     return first;
 }
 
