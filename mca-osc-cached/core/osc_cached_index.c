@@ -227,67 +227,64 @@ static void shift_path(osc_cached_index_t *index, uint32_t length, uint32_t last
 }
 
 /*
- * The slots of two lines with an entry's number plus 1, or 0: the empty ones, in one word: bit i of
+ * The slots of lines with an entry's number plus 1, or 0: the empty ones, in one word: bit i of
  * slot i of the first, bit 8 + i of the second, how many they are from bit 16 and from bit 20 on.
  * Without a branch, as osc_cached_index_scan.
  */
+enum { SECOND = 8, ONE_OF_FIRST = 1 << 16, ONE_OF_SECOND = 1 << 20 };
+
 #if defined(__GNUC__)
-static uint32_t slots_with(const osc_cached_index_line_t *a, const osc_cached_index_line_t *b,
-                           uint32_t entry)
+typedef osc_cached_index_quad_t marks_t;
+
+/* @param shift, one  constants */
+__attribute__((__always_inline__)) static inline marks_t
+mark(const osc_cached_index_line_t *line, uint32_t entry, uint32_t shift, uint32_t one)
 {
-    enum { A = 1 << 16, B = 1 << 20 };
-    const osc_cached_index_quad_t *x = (const void *) a, *y = (const void *) b;
+    const osc_cached_index_quad_t *x = (const void *) line;
     const osc_cached_index_quad_t e = {entry, entry, entry, entry};
-    const osc_cached_index_quad_t x2 = {A | 1, A | 2, A | 4, A | 8};
-    const osc_cached_index_quad_t x3 = {A | 16, A | 32, A | 64, A | 128};
-    const osc_cached_index_quad_t y2 = {B | 256, B | 512, B | 1024, B | 2048};
-    const osc_cached_index_quad_t y3 = {B | 4096, B | 8192, B | 16384, B | 32768};
-    osc_cached_index_pair_t sums =
-        (osc_cached_index_pair_t) (((x[2] == e) & x2) + ((x[3] == e) & x3) + ((y[2] == e) & y2)
-                                   + ((y[3] == e) & y3));
+    const osc_cached_index_quad_t low = {1, 2, 4, 8}, high = {16, 32, 64, 128};
+
+    return ((x[2] == e) & (low << shift | one)) + ((x[3] == e) & (high << shift | one));
+}
+
+static inline uint32_t slots_of(marks_t marks)
+{
+    osc_cached_index_pair_t sums = (osc_cached_index_pair_t) marks;
     uint64_t sum = sums[0] + sums[1];
 
     return (uint32_t) (sum + (sum >> 32));
 }
 #else
-static uint32_t slots_with(const osc_cached_index_line_t *a, const osc_cached_index_line_t *b,
-                           uint32_t entry)
+typedef uint32_t marks_t;
+
+static inline marks_t mark(const osc_cached_index_line_t *line, uint32_t entry, uint32_t shift,
+                           uint32_t one)
 {
     uint32_t sum = 0;
 
     for (uint32_t i = 0; i < OSC_CACHED_INDEX_LINE_SLOTS; ++i) {
-        sum += (entry == a->entry[i]) ? UINT32_C(1) << 16 | UINT32_C(1) << i : 0;
-        sum += (entry == b->entry[i]) ? UINT32_C(1) << 20 | UINT32_C(256) << i : 0;
+        sum += (entry == line->entry[i]) ? UINT32_C(1) << (shift + i) | one : 0;
     }
     return sum;
 }
+
+static inline uint32_t slots_of(marks_t marks)
+{
+    return marks;
+}
 #endif
 
-/*
- * An empty slot for a new key, and the path that leads there; NONE when the path ends before.
- *
- * The emptier line is taken first: with it 1,000,000 slots fill to 98.5 %, with always the even one
- * first to 98.0 % (paths of 192), and an insertion at 90 % costs a quarter less.
- */
-static uint32_t find_slot(osc_cached_index_t *index, uint64_t hash, uint32_t limit,
-                          uint32_t *length)
+static inline uint32_t slots_with(const osc_cached_index_line_t *a,
+                                  const osc_cached_index_line_t *b, uint32_t entry)
 {
-    uint32_t even = osc_cached_index_even_line(index, hash);
-    uint32_t odd = osc_cached_index_other_line(index, osc_cached_index_fingerprint(hash), even);
-    uint32_t empty = slots_with(&index->lines[even], &index->lines[odd], 0);
-
-    *length = 0;
-    if (0 == empty) {
-        return walk(index, (0 == next_random(index) % 2) ? even : odd, limit, length);
-    }
-    return ((empty >> 20) <= (empty >> 16 & 15))
-               ? even * OSC_CACHED_INDEX_LINE_SLOTS + osc_cached_lowest_bit(empty)
-               : odd * OSC_CACHED_INDEX_LINE_SLOTS + osc_cached_lowest_bit(empty >> 8);
+    return slots_of(mark(a, entry, 0, ONE_OF_FIRST) + mark(b, entry, SECOND, ONE_OF_SECOND));
 }
 
-static int insert_within(osc_cached_index_t *index, uint64_t hash, uint32_t entry, uint32_t limit)
+/* A new key whose lines are full: by a path from one of them that leads to an empty slot. */
+static int insert_by_path(osc_cached_index_t *index, uint64_t hash, uint32_t entry, uint32_t line,
+                          uint32_t limit)
 {
-    uint32_t length, empty = find_slot(index, hash, limit, &length);
+    uint32_t length, empty = walk(index, line, limit, &length);
 
     if (OSC_CACHED_INDEX_NONE == empty) {
         index->path_length = length;
@@ -295,6 +292,39 @@ static int insert_within(osc_cached_index_t *index, uint64_t hash, uint32_t entr
         return OSC_CACHED_FULL;
     }
     shift_path(index, length, empty, hash, entry);
+    index->path_length = 0;
+    ++index->count;
+    return OSC_CACHED_OK;
+}
+
+/*
+ * Insert a new key, or refuse it when the path ends before there is an empty slot.
+ *
+ * The emptier line is taken first: with it 1,000,000 slots fill to 98.5 %, with always the even one
+ * first to 98.0 % (paths of 192), and an insertion at 90 % costs a quarter less.
+ */
+static inline int insert_within(osc_cached_index_t *index, uint64_t hash, uint32_t entry,
+                                uint32_t limit)
+{
+    uint32_t fingerprint = osc_cached_index_fingerprint(hash);
+    uint32_t even = osc_cached_index_even_line(index, hash);
+    uint32_t odd = osc_cached_index_other_line(index, fingerprint, even);
+    uint32_t empty = slots_with(&index->lines[even], &index->lines[odd], 0), slot;
+    osc_cached_index_line_t *line;
+
+    if (0 == empty) {
+        return insert_by_path(index, hash, entry, (0 == next_random(index) % 2) ? even : odd,
+                              limit);
+    }
+    if (empty / ONE_OF_SECOND <= empty / ONE_OF_FIRST % 16) {
+        line = &index->lines[even];
+        slot = osc_cached_lowest_bit(empty);
+    } else {
+        line = &index->lines[odd];
+        slot = osc_cached_lowest_bit(empty >> SECOND);
+    }
+    line->fingerprint[slot] = fingerprint;
+    line->entry[slot] = entry + 1;
     index->path_length = 0;
     ++index->count;
     return OSC_CACHED_OK;
@@ -334,42 +364,30 @@ int osc_cached_index_replace(osc_cached_index_t *index, uint64_t hash, uint32_t 
     return OSC_CACHED_OK;
 }
 
-int osc_cached_index_remove_at(osc_cached_index_t *index, uint32_t position)
+/* An entry is in one line, and more often in the even one, which is asked alone. */
+int osc_cached_index_remove(osc_cached_index_t *index, uint64_t hash, uint32_t entry)
 {
-    if (OSC_CACHED_INDEX_NONE == osc_cached_index_at(index, position)) {
+    uint32_t number = osc_cached_index_even_line(index, hash), found, slot;
+    osc_cached_index_line_t *line = &index->lines[number];
+
+    if (OSC_CACHED_INDEX_NONE == entry) {
         return OSC_CACHED_NOT_FOUND;
     }
-    *fingerprint_at(index, position) = 0;
-    *entry_at(index, position) = 0;
+    found = slots_of(mark(line, entry + 1, 0, ONE_OF_FIRST));
+    if (0 == found) {
+        number = osc_cached_index_other_line(index, osc_cached_index_fingerprint(hash), number);
+        line = &index->lines[number];
+        found = slots_of(mark(line, entry + 1, 0, ONE_OF_FIRST));
+        if (0 == found) {
+            return OSC_CACHED_NOT_FOUND;
+        }
+    }
+    slot = osc_cached_lowest_bit(found);
+    line->fingerprint[slot] = 0;
+    line->entry[slot] = 0;
     index->path_length = 0;
     --index->count;
     return OSC_CACHED_OK;
-}
-
-/* Position of an entry in its lines, or NONE; *copies tells how often it is there. */
-static uint32_t find_entry(const osc_cached_index_t *index, uint64_t hash, uint32_t entry,
-                           uint32_t *copies)
-{
-    uint32_t even = osc_cached_index_even_line(index, hash);
-    uint32_t odd = osc_cached_index_other_line(index, osc_cached_index_fingerprint(hash), even);
-    uint32_t found = slots_with(&index->lines[even], &index->lines[odd], entry + 1);
-
-    *copies = (found >> 20) + (found >> 16 & 15);
-    if (0 == found) {
-        return OSC_CACHED_INDEX_NONE;
-    }
-    return (0 != (found & 255))
-               ? even * OSC_CACHED_INDEX_LINE_SLOTS + osc_cached_lowest_bit(found)
-               : odd * OSC_CACHED_INDEX_LINE_SLOTS + osc_cached_lowest_bit(found >> 8);
-}
-
-int osc_cached_index_remove(osc_cached_index_t *index, uint64_t hash, uint32_t entry)
-{
-    uint32_t copies, position = find_entry(index, hash, entry, &copies);
-
-    return (0 == copies || OSC_CACHED_INDEX_NONE == entry)
-               ? OSC_CACHED_NOT_FOUND
-               : osc_cached_index_remove_at(index, position);
 }
 
 uint32_t osc_cached_index_random_position(osc_cached_index_t *index)
@@ -428,6 +446,7 @@ static int verify_slot(const osc_cached_index_t *index, uint32_t position,
     uint32_t entry = osc_cached_index_at(index, position);
     uint32_t line = position / OSC_CACHED_INDEX_LINE_SLOTS;
     uint32_t even = (0 == line % 2) ? line : line_away(index, position);
+    uint32_t odd = osc_cached_index_other_line(index, *fingerprint_at(index, position), even);
     uint64_t hash;
     uint32_t copies;
 
@@ -444,8 +463,8 @@ static int verify_slot(const osc_cached_index_t *index, uint32_t position,
         || osc_cached_index_even_line(index, hash) != even) {
         return 4;
     }
-    (void) find_entry(index, hash, entry, &copies);
-    return (1 == copies) ? 0 : 5;
+    copies = slots_with(&index->lines[even], &index->lines[odd], entry + 1);
+    return (1 == copies / ONE_OF_SECOND + copies / ONE_OF_FIRST % 16) ? 0 : 5;
 }
 
 static int verify_path(const osc_cached_index_t *index)

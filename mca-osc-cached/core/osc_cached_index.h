@@ -240,8 +240,7 @@ uint32_t osc_cached_index_lookup_slowly(const osc_cached_index_t *index, uint64_
  * Find the entry of a key.
  *
  * Inline, so that the caller's match is too: a hit of the cache is little more than this. All slots
- * are compared without a branch, because whether there is a match can be predicted and where it is
- * cannot; the loop has the shape that compilers turn into a few vector instructions.
+ * are compared without a branch, in a few vector instructions (osc_cached_index_scan).
  *
  * @return its number, or OSC_CACHED_INDEX_NONE
  */
@@ -308,9 +307,6 @@ static inline uint32_t osc_cached_index_at(const osc_cached_index_t *index, uint
                .entry[position % OSC_CACHED_INDEX_LINE_SLOTS]
            - 1;
 }
-
-/** Remove the entry at a position. @return OSC_CACHED_OK or OSC_CACHED_NOT_FOUND */
-int osc_cached_index_remove_at(osc_cached_index_t *index, uint32_t position);
 
 /** A random position, for a caller that samples entries. */
 uint32_t osc_cached_index_random_position(osc_cached_index_t *index);

@@ -343,9 +343,7 @@ static void random_operations(bool exact, uint64_t seed, uint32_t operations)
 
         if (0 == operation % 20000) { /* dense, sparse, tiny */
             slots = 16 + below(&owner.random, (0 == below(&owner.random, 2)) ? 100 : 3000);
-            for (uint32_t i = 0; i < osc_cached_index_num_slots(&owner.index); ++i) {
-                (void) osc_cached_index_remove_at(&owner.index, i);
-            }
+            osc_cached_index_clear(&owner.index);
             memset(owner.in, 0, sizeof(owner.in));
             assert_int_equal(OSC_CACHED_OK,
                              osc_cached_index_resize(&owner.index, slots, key_of, NULL));
