@@ -9,13 +9,6 @@
 
 #include "osc_cached_completion.h"
 
-#include "node/osc_cached_node.h"
-
-enum {
-    TIMED_FIRST = 8, /* synchronisations whose gets are measured at the start ... */
-    TIMED_EVERY = 16 /* ... and then one of these */
-};
-
 bool ompi_osc_cached_forget_failed(ompi_osc_cached_window_t *window, int ret)
 {
     if (OMPI_ERR_RMA_SYNC == ret) {
@@ -29,81 +22,35 @@ bool ompi_osc_cached_forget_failed(ompi_osc_cached_window_t *window, int ret)
     return true;
 }
 
-/* What the gets since the last synchronisation cost, when they were measured; caller holds the
- * lock.
- *
- * @param sync_ns  of that synchronisation: what its gets from this target have of it
- */
-static void end_batch(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
-                      uint64_t sync_ns)
+void ompi_osc_cached_end_timed(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                               uint64_t sync_ns)
 {
     uint32_t below = ompi_osc_cached_cheap_below();
 
-    if (0 == peer->batch_gets) {
-        return;
+    osc_cached_profit_timed(&peer->profit,
+                            peer->batch_ns / peer->batch_timed + sync_ns / peer->batch_gets);
+    if (peer->profit.get_ns < below) {
+        /* what this round has saved, before it ends */
+        ompi_osc_cached_window_settle(window, peer);
+        peer->profit.looked = 0;
+        peer->profit.hits = 0;
+        peer->profit.joins = 0;
     }
-    if (0 < peer->batch_timed) {
-        osc_cached_profit_timed(&peer->profit,
-                                peer->batch_ns / peer->batch_timed + sync_ns / peer->batch_gets);
-        if (peer->profit.get_ns < below) {
-            /* what this round has saved, before it ends */
-            ompi_osc_cached_window_settle(window, peer);
-            peer->profit.looked = 0;
-            peer->profit.hits = 0;
-            peer->profit.joins = 0;
-        }
-        osc_cached_profit_compare(&peer->profit, below);
-    }
-    ++peer->batches;
-    OSC_CACHED_WRITE(peer->untimed,
-                     TIMED_FIRST <= peer->batches && 0 != peer->batches % TIMED_EVERY);
-    peer->batch_gets = 0;
+    osc_cached_profit_compare(&peer->profit, below);
     OSC_CACHED_WRITE(peer->batch_timed, 0);
     peer->batch_ns = 0;
 }
 
-/* Take what gets have brought, and measure that as often as the gets; caller holds the lock. */
-static void fill(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer, uint64_t sequence)
+void ompi_osc_cached_fill_timed(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                                uint64_t sequence)
 {
     uint32_t records = window->cache.num_records;
-    uint64_t begin = peer->untimed ? 0 : ompi_osc_cached_now();
+    uint64_t begin = ompi_osc_cached_now();
 
     osc_cached_cache_complete(&window->cache, &peer->cache, sequence);
     records -= window->cache.num_records;
-    if (!peer->untimed && 0 < records) {
+    if (0 < records) {
         osc_cached_profit_follow(&window->costs.copy_ns, ompi_osc_cached_since(begin, 1) / records);
-    }
-}
-
-void ompi_osc_cached_complete_peer(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
-                                   uint64_t sequence, bool at_target, uint64_t sync_ns)
-{
-    if (0 != peer->cache.head) {
-        fill(window, peer, sequence);
-    }
-    end_batch(window, peer, sync_ns);
-    if (!at_target) {
-        if (peer->completed_local < sequence) {
-            peer->completed_local = sequence;
-        }
-        return;
-    }
-    if (peer->completed < sequence) {
-        peer->completed = sequence;
-    }
-    if (OPAL_UNLIKELY(NULL != window->sharing) && !ompi_osc_cached_is_dirty(peer)) {
-        ompi_osc_cached_node_written(window, peer->rank);
-    }
-    if ((peer->state & OSC_CACHED_PEER_BUSY) && peer->issued <= peer->completed) {
-        peer->state &= (uint8_t) ~OSC_CACHED_PEER_BUSY;
-        if (NULL == peer->prev_busy) {
-            OSC_CACHED_WRITE(window->busy, peer->next_busy);
-        } else {
-            peer->prev_busy->next_busy = peer->next_busy;
-        }
-        if (NULL != peer->next_busy) {
-            peer->next_busy->prev_busy = peer->prev_busy;
-        }
     }
 }
 
@@ -134,7 +81,7 @@ void ompi_osc_cached_complete_all(ompi_osc_cached_window_t *window, uint64_t seq
     get_ns = ns_per_get(window, sync_ns);
     for (ompi_osc_cached_peer_t *peer = window->busy; NULL != peer; peer = next) {
         next = peer->next_busy;
-        ompi_osc_cached_complete_peer(window, peer, sequence, at_target, get_ns * peer->batch_gets);
+        complete_peer(window, peer, sequence, at_target, get_ns * peer->batch_gets);
     }
     window->timed = false;
 }

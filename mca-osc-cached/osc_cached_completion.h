@@ -15,15 +15,25 @@
 #include "ompi/constants.h"
 
 #include "coherence/osc_cached_coherence.h"
+#include "node/osc_cached_node.h"
 #include "osc_cached_window.h"
 
 BEGIN_C_DECLS
 
-enum { PASSED_SYNCS = 4096 }; /* one of these is watched where gets are passed through */
+enum {
+    PASSED_SYNCS = 4096, /* one of these is watched where gets are passed through */
+    TIMED_FIRST = 8,     /* synchronisations whose gets are measured at the start ... */
+    TIMED_EVERY = 16     /* ... and then one of these */
+};
 
-/** The operations of a target, or of all, up to a mark are complete; caller holds the lock. */
-void ompi_osc_cached_complete_peer(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
-                                   uint64_t sequence, bool at_target, uint64_t sync_ns);
+/** What measured gets since the last synchronisation cost; caller holds the lock. @param sync_ns
+ * of this synchronisation: what its gets from this target have of it */
+void ompi_osc_cached_end_timed(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                               uint64_t sync_ns);
+/** osc_cached_cache_complete, measured; caller holds the lock. */
+void ompi_osc_cached_fill_timed(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                                uint64_t sequence);
+/** The operations of all targets up to a mark are complete; caller holds the lock. */
 void ompi_osc_cached_complete_all(ompi_osc_cached_window_t *window, uint64_t sequence,
                                   bool at_target, uint64_t sync_ns);
 /** Operations that were not counted are complete; caller holds the lock. */
@@ -93,6 +103,73 @@ static inline void try_again(ompi_osc_cached_peer_t *peer)
     if (OSC_CACHED_CHEAP == osc_cached_profit_state(&peer->profit)) {
         OSC_CACHED_WRITE(peer->untimed, false);
         peer->profit.passed = 0;
+    }
+}
+
+/* Take what gets have brought, and measure that as often as the gets; caller holds the lock. */
+static inline void fill(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                        uint64_t sequence)
+{
+    if (OPAL_LIKELY(peer->untimed)) {
+        osc_cached_cache_complete(&window->cache, &peer->cache, sequence);
+    } else {
+        ompi_osc_cached_fill_timed(window, peer, sequence);
+    }
+}
+
+/* The gets since the last synchronisation are complete; caller holds the lock. */
+static inline void end_batch(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                             uint64_t sync_ns)
+{
+    if (0 == peer->batch_gets) {
+        return;
+    }
+    if (OPAL_UNLIKELY(0 < peer->batch_timed)) {
+        ompi_osc_cached_end_timed(window, peer, sync_ns);
+    }
+    ++peer->batches;
+    OSC_CACHED_WRITE(peer->untimed,
+                     TIMED_FIRST <= peer->batches && 0 != peer->batches % TIMED_EVERY);
+    peer->batch_gets = 0;
+}
+
+/* Nothing of a target is outstanding any more; caller holds the lock. */
+static inline void leave_busy(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer)
+{
+    peer->state &= (uint8_t) ~OSC_CACHED_PEER_BUSY;
+    if (NULL == peer->prev_busy) {
+        OSC_CACHED_WRITE(window->busy, peer->next_busy);
+    } else {
+        peer->prev_busy->next_busy = peer->next_busy;
+    }
+    if (NULL != peer->next_busy) {
+        peer->next_busy->prev_busy = peer->prev_busy;
+    }
+}
+
+/* The operations of a target up to a mark are complete; caller holds the lock. Inline: a miss has
+ * its own flush. */
+static inline void complete_peer(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                                 uint64_t sequence, bool at_target, uint64_t sync_ns)
+{
+    if (0 != peer->cache.head) {
+        fill(window, peer, sequence);
+    }
+    end_batch(window, peer, sync_ns);
+    if (!at_target) {
+        if (peer->completed_local < sequence) {
+            peer->completed_local = sequence;
+        }
+        return;
+    }
+    if (peer->completed < sequence) {
+        peer->completed = sequence;
+    }
+    if (OPAL_UNLIKELY(NULL != window->sharing) && !ompi_osc_cached_is_dirty(peer)) {
+        ompi_osc_cached_node_written(window, peer->rank);
+    }
+    if ((peer->state & OSC_CACHED_PEER_BUSY) && peer->issued <= peer->completed) {
+        leave_busy(window, peer);
     }
 }
 

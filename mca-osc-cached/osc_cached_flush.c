@@ -108,7 +108,7 @@ static inline bool has_nothing(const ompi_osc_cached_peer_t *peer, bool at_targe
 static inline void flushed(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
                            uint64_t sequence, bool at_target, uint64_t begin)
 {
-    ompi_osc_cached_complete_peer(window, peer, sequence, at_target, ns_since(begin));
+    complete_peer(window, peer, sequence, at_target, ns_since(begin));
     peer->state &= (uint8_t) ~OSC_CACHED_PEER_LOOSE;
     if (at_target && 0 == peer->batches % PASSED_SYNCS) {
         try_again(peer);

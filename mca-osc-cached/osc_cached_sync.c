@@ -354,7 +354,7 @@ int ompi_osc_cached_unlock(int target, ompi_win_t *win)
     ompi_osc_cached_window_lock(window);
     if (!osc_cached_is_nobody(peer)) {
         expire(window, peer);
-        ompi_osc_cached_complete_peer(window, peer, sequence, true, ns_since(begin));
+        complete_peer(window, peer, sequence, true, ns_since(begin));
         peer->accessible = false;
         peer->state &= (uint8_t) ~OSC_CACHED_PEER_LOOSE;
     }
