@@ -132,13 +132,18 @@ add_record(osc_cached_cache_t *cache, osc_cached_target_t *target, osc_cached_en
     return record;
 }
 
+/* Whether a buffer is one run of bytes, and nothing of the owner's. */
+static inline bool is_bare(const osc_cached_buffer_t *buffer)
+{
+    return NULL == buffer->type && NULL == buffer->from;
+}
+
 /* A record is in no list any more. */
 static inline void free_record(osc_cached_cache_t *cache, uint32_t number)
 {
     osc_cached_record_t *record = &cache->records[number];
 
-    if ((NULL != record->buffer.type || NULL != record->buffer.from)
-        && NULL != cache->config.done) {
+    if (!is_bare(&record->buffer) && NULL != cache->config.done) {
         cache->config.done(&record->buffer);
     }
     record->sequence = 0;
@@ -859,6 +864,13 @@ static void settle_entry(osc_cached_cache_t *cache, const osc_cached_target_t *t
     }
 }
 
+static inline void set_filled(osc_cached_entry_t *entry, const osc_cached_record_t *record)
+{
+    entry->state = OSC_CACHED_ENTRY_CACHED;
+    entry->bytes = record->offset + record->bytes;
+    entry->fill = OSC_CACHED_CACHE_NONE;
+}
+
 /* The bytes of a record have come; it is in no list any more. */
 __attribute__((__always_inline__)) static inline void
 finish(osc_cached_cache_t *cache, const osc_cached_target_t *target, uint32_t number)
@@ -884,9 +896,7 @@ finish(osc_cached_cache_t *cache, const osc_cached_target_t *target, uint32_t nu
                 cache->config.copy(&record->buffer, bytes, record->bytes, false);
             }
         }
-        entry->state = OSC_CACHED_ENTRY_CACHED;
-        entry->bytes = record->offset + record->bytes;
-        entry->fill = OSC_CACHED_CACHE_NONE;
+        set_filled(entry, record);
     }
     free_record(cache, number);
     if (0 == --entry->pins && (!valid || NULL != cache->filled)) {
@@ -894,8 +904,44 @@ finish(osc_cached_cache_t *cache, const osc_cached_target_t *target, uint32_t nu
     }
 }
 
-void osc_cached_cache_complete(osc_cached_cache_t *cache, osc_cached_target_t *target,
-                               uint64_t sequence)
+/* The same of a get with a flush of its own, the most frequent: the only record of its target, that
+ * nobody waits for. @return whether it is one */
+static inline bool finish_alone(osc_cached_cache_t *cache, osc_cached_target_t *target,
+                                uint64_t sequence)
+{
+    const osc_cached_record_t *record;
+    osc_cached_entry_t *entry;
+    const void *from;
+    char *to;
+    size_t bytes;
+
+    if (0 == target->head || target->head != target->tail || NULL != cache->more) {
+        return false;
+    }
+    record = &cache->records[target->head - 1];
+    if (sequence < record->sequence || !record->fills || record->lends
+        || !is_bare(&record->buffer)) {
+        return false;
+    }
+    entry = &cache->storage.entries[record->entry];
+    if (1 != entry->pins || entry->stamp != osc_cached_cache_stamp(cache, target)) {
+        return false;
+    }
+    to = (char *) osc_cached_storage_at(&cache->storage, entry->offset) + record->offset;
+    from = record->buffer.address;
+    bytes = record->bytes;
+    set_filled(entry, record);
+    entry->pins = 0;
+    free_record(cache, target->head - 1);
+    target->head = target->tail = 0;
+    trim_records(cache);
+    memcpy(to, from, bytes); /* last: nothing is needed after the call */
+    return true;
+}
+
+/* not one function with the short way, which needs fewer registers */
+__attribute__((__noinline__)) static void finish_all(osc_cached_cache_t *cache,
+                                                     osc_cached_target_t *target, uint64_t sequence)
 {
     uint32_t head = target->head;
 
@@ -912,6 +958,14 @@ void osc_cached_cache_complete(osc_cached_cache_t *cache, osc_cached_target_t *t
         cache->records[head - 1].prev = 0;
     }
     trim_records(cache);
+}
+
+void osc_cached_cache_complete(osc_cached_cache_t *cache, osc_cached_target_t *target,
+                               uint64_t sequence)
+{
+    if (!finish_alone(cache, target, sequence)) {
+        finish_all(cache, target, sequence);
+    }
 }
 
 void osc_cached_cache_complete_one(osc_cached_cache_t *cache, osc_cached_target_t *target,
