@@ -64,45 +64,63 @@ __opal_attribute_noinline__ static bool is_plain_hit_inside(ompi_osc_cached_wind
 
 /* The same as ompi_osc_cached_get_looked_up(), of a get that plain_get() did not find, with what it
  * found out: one thread, runs of bytes on both sides, access to the target. Asked here is the rest
- * of may_be_cached(). */
-__opal_attribute_noinline__ static int plain_miss(ompi_osc_cached_window_t *window,
-                                                  const arguments_t *a, uint64_t begin)
+ * of may_be_cached(). Arguments one by one, and measured in a copy of its own: then none of it is
+ * in memory but what the inner component and the cache want there. */
+__opal_attribute_always_inline__ static inline int
+miss(void *origin_addr, ompi_osc_cached_count_t origin_count, ompi_datatype_t *origin_dt,
+     int target, ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
+     ompi_datatype_t *target_dt, ompi_osc_cached_window_t *window, uint64_t begin)
 {
     osc_cached_cache_t *cache = &window->cache;
     ompi_osc_cached_peer_t *peer = window->peers.recent;
-    wanted_t wanted = {.key = {(uint64_t) a->target_disp * unit_of(window, a->target)
-                                   + (uint64_t) a->target_dt->super.true_lb,
-                               a->target, 0},
-                       .hash = cache->absent_hash,
-                       .buffer.address = (char *) a->origin_addr + a->origin_dt->super.true_lb,
-                       .bytes = (size_t) a->target_count * a->target_dt->super.size};
+    arguments_t a = {origin_addr,  origin_count, origin_dt, target, target_disp,
+                     target_count, target_dt,    NULL,      false};
+    osc_cached_key_t key = {(uint64_t) target_disp * unit_of(window, target)
+                                + (uint64_t) target_dt->super.true_lb,
+                            target, 0};
+    osc_cached_buffer_t buffer = {.address = (char *) origin_addr + origin_dt->super.true_lb};
+    size_t bytes = (size_t) target_count * target_dt->super.size;
     uint64_t stamp = osc_cached_cache_stamp(cache, &peer->cache), sequence;
     osc_cached_access_t access;
     int ret;
 
     if (OPAL_UNLIKELY(0 != cache->config.block)
-        && is_plain_hit_inside(window, peer, wanted.key, wanted.buffer.address, wanted.bytes)) {
+        && is_plain_hit_inside(window, peer, key, buffer.address, bytes)) {
         return OMPI_SUCCESS;
     }
-    if (!osc_cached_cache_is_absent(cache, wanted.key) || osc_cached_is_nobody(peer)
-        || ompi_osc_cached_is_dirty(peer) || window->uncounted || window->rank == a->target
-        || 0 == wanted.bytes || INT_MAX < wanted.bytes
-        || !osc_cached_cache_takes(cache, wanted.bytes) || 0 != cache->config.block
-        || ompi_osc_cached_is_exposed(wanted.buffer.address, wanted.bytes)) {
-        return looked_up_get(window, a);
+    if (OPAL_UNLIKELY(!osc_cached_cache_is_absent(cache, key) || osc_cached_is_nobody(peer)
+                      || ompi_osc_cached_is_dirty(peer) || window->uncounted
+                      || window->rank == target || 0 == bytes || INT_MAX < bytes
+                      || !osc_cached_cache_takes(cache, bytes) || 0 != cache->config.block
+                      || ompi_osc_cached_is_exposed(buffer.address, bytes))) {
+        arguments_t copy = a; /* so that only here there is one in memory */
+
+        return looked_up_get(window, &copy);
     }
     ++window->ticks;
     ompi_osc_cached_count_alone(window, OSC_CACHED_STAT_gets);
-    osc_cached_cache_missed(cache, wanted.bytes);
-    ret = issue_measured(window, peer, a, &begin, &sequence);
+    osc_cached_cache_missed(cache, bytes);
+    ret = issue_measured(window, peer, &a, &begin, &sequence);
     if (OMPI_SUCCESS == ret) {
-        (void) keep(window, peer, &wanted, stamp, sequence, &access, true);
-        account(window, peer, &wanted, access, 0, true);
+        access = osc_cached_cache_insert(cache, &peer->cache, key, cache->absent_hash, &buffer,
+                                         bytes, stamp, sequence, NULL);
+        tell_sizes(window);
+        ompi_osc_cached_account(window, peer, key, bytes, access, 0, true);
         if (0 < begin) {
             osc_cached_profit_follow(&window->costs.miss_ns, ompi_osc_cached_since(begin, 2));
         }
     }
     return ret;
+}
+
+/* The arguments of cached_get(), in its order: none is moved on the way. */
+__opal_attribute_noinline__ static int
+plain_miss(void *origin_addr, ompi_osc_cached_count_t origin_count, ompi_datatype_t *origin_dt,
+           int target, ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
+           ompi_datatype_t *target_dt, ompi_osc_cached_window_t *window)
+{
+    return miss(origin_addr, origin_count, origin_dt, target, target_disp, target_count, target_dt,
+                window, 0);
 }
 
 /* The entry of a key in a coherent window, which is remembered; NULL: there is none with bytes. */
@@ -327,7 +345,10 @@ __opal_attribute_noinline__ static int measured_get(ompi_osc_cached_window_t *wi
         osc_cached_profit_follow(&window->costs.hit_ns, ompi_osc_cached_since(begin, 1));
         return OMPI_SUCCESS;
     }
-    return (PLAIN_MISS == plain) ? plain_miss(window, a, begin) : looked_up_get(window, a);
+    return (PLAIN_MISS == plain)
+               ? miss(a->origin_addr, a->origin_count, a->origin_dt, a->target, a->target_disp,
+                      a->target_count, a->target_dt, window, begin)
+               : looked_up_get(window, a);
 }
 
 __opal_attribute_noinline__ static int
@@ -345,11 +366,12 @@ cached_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
     if (OPAL_LIKELY(PLAIN_HIT == plain)) {
         return OMPI_SUCCESS;
     }
+    if (PLAIN_MISS == plain) {
+        return plain_miss(origin_addr, origin_count, origin_dt, target, target_disp, target_count,
+                          target_dt, window);
+    }
     arguments_t a = {origin_addr,  origin_count, origin_dt, target, target_disp,
                      target_count, target_dt,    NULL,      false};
-    if (PLAIN_MISS == plain) {
-        return plain_miss(window, &a, 0);
-    }
     if (PLAIN_MEASURED == plain) {
         return measured_get(window, ways, &a);
     }

@@ -140,8 +140,9 @@ __opal_attribute_always_inline__ static inline int issue(ompi_osc_cached_window_
 }
 
 /* The same, of a get that is measured since then: what the real one takes is not ours. */
-static inline int issue_measured(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
-                                 const arguments_t *a, uint64_t *begin, uint64_t *sequence)
+__opal_attribute_always_inline__ static inline int
+issue_measured(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer, const arguments_t *a,
+               uint64_t *begin, uint64_t *sequence)
 {
     uint64_t issued = (0 < *begin) ? ompi_osc_cached_now() : 0;
     int ret = issue(window, peer, a, sequence);
@@ -154,32 +155,17 @@ static inline int issue_measured(ompi_osc_cached_window_t *window, ompi_osc_cach
 
 __opal_attribute_always_inline__ static inline void
 account(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer, const wanted_t *wanted,
-        osc_cached_access_t access, size_t served, bool plain)
+        osc_cached_access_t access, size_t served)
 {
-    ompi_osc_cached_account(window, peer, wanted->key, wanted->bytes, access, served, plain);
+    ompi_osc_cached_account(window, peer, wanted->key, wanted->bytes, access, served, false);
 }
 
-/* It is on its way: keep it if there is room; caller holds the lock. Plain: see plain_miss(). */
-__opal_attribute_always_inline__ static inline uint32_t
-keep(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer, wanted_t *wanted,
-     uint64_t stamp, uint64_t sequence, osc_cached_access_t *access, bool plain)
+/* After an insertion, which may change the sizes of the cache; caller holds the lock. */
+static inline void tell_sizes(ompi_osc_cached_window_t *window)
 {
-    osc_cached_cache_t *cache = &window->cache;
-    uint32_t record = OSC_CACHED_CACHE_NONE;
-
-    wanted->buffer.from = NULL; /* it has been fetched */
-    if (!plain) {
-        ompi_osc_cached_type_keep(&wanted->buffer);
-    }
-    *access = osc_cached_cache_insert(cache, &peer->cache, wanted->key, wanted->hash,
-                                      &wanted->buffer, wanted->bytes, stamp, sequence, &record);
-    if (!plain && OSC_CACHED_CACHE_NONE == record) {
-        ompi_osc_cached_type_done(&wanted->buffer);
-    }
-    if (OPAL_UNLIKELY(window->told_resizes != cache->resizes)) {
+    if (OPAL_UNLIKELY(window->told_resizes != window->cache.resizes)) {
         ompi_osc_cached_info_tell(window);
     }
-    return record;
 }
 
 /* A get that is not looked up, for the trace. */

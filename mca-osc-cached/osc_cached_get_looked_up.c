@@ -32,6 +32,24 @@
 
 enum { RETRY_OPEN = 65536 }; /* gets until another attempt when there was no memory */
 
+/* It is on its way: keep it if there is room; caller holds the lock. */
+static uint32_t keep(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                     wanted_t *wanted, uint64_t stamp, uint64_t sequence,
+                     osc_cached_access_t *access)
+{
+    uint32_t record = OSC_CACHED_CACHE_NONE;
+
+    wanted->buffer.from = NULL; /* it has been fetched */
+    ompi_osc_cached_type_keep(&wanted->buffer);
+    *access = osc_cached_cache_insert(&window->cache, &peer->cache, wanted->key, wanted->hash,
+                                      &wanted->buffer, wanted->bytes, stamp, sequence, &record);
+    if (OSC_CACHED_CACHE_NONE == record) {
+        ompi_osc_cached_type_done(&wanted->buffer);
+    }
+    tell_sizes(window);
+    return record;
+}
+
 static bool may_be_cached(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
                           const arguments_t *a, wanted_t *wanted);
 static osc_cached_access_t look_up(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
@@ -78,7 +96,7 @@ int ompi_osc_cached_get_looked_up(ompi_osc_cached_window_t *window, const argume
     case OSC_CACHED_MISSING:
         return miss(window, peer, a, &wanted);
     default:
-        account(window, peer, &wanted, OSC_CACHED_FAILING, 0, false);
+        account(window, peer, &wanted, OSC_CACHED_FAILING, 0);
         ompi_osc_cached_window_unlock(window);
         return pass(window, peer, a);
     }
@@ -272,7 +290,7 @@ static inline int end_hit(ompi_osc_cached_window_t *window, ompi_osc_cached_peer
 static inline int hit(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
                       const arguments_t *a, wanted_t *wanted)
 {
-    account(window, peer, wanted, OSC_CACHED_HIT, wanted->bytes, false);
+    account(window, peer, wanted, OSC_CACHED_HIT, wanted->bytes);
     if (0 < wanted->begin) {
         osc_cached_profit_follow(&window->costs.hit_ns, ompi_osc_cached_since(wanted->begin, 1));
     }
@@ -283,7 +301,7 @@ static int join(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer, 
 {
     ompi_osc_cached_type_keep(&wanted->buffer);
     (void) ompi_osc_cached_issued(window, peer);
-    account(window, peer, wanted, OSC_CACHED_JOIN, wanted->bytes, false);
+    account(window, peer, wanted, OSC_CACHED_JOIN, wanted->bytes);
     ompi_osc_cached_window_unlock(window);
     return OMPI_SUCCESS;
 }
@@ -309,7 +327,7 @@ static int partial(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *pee
 
     (void) osc_cached_cache_copy_first(&window->cache, &peer->cache, wanted->key, wanted->hash,
                                        &wanted->buffer, have);
-    account(window, peer, wanted, OSC_CACHED_PARTIAL, have, false);
+    account(window, peer, wanted, OSC_CACHED_PARTIAL, have);
     ompi_osc_cached_window_unlock(window);
     if (OPAL_UNLIKELY(0 < ompi_osc_cached_numbers.verify && 0 == a->target_dt->super.true_lb)) {
         ompi_osc_cached_verify_hit(window, peer, wanted->key, &wanted->buffer, have, a->target_disp,
@@ -403,7 +421,7 @@ static bool fetch_block(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t
     }
     (void) ompi_osc_cached_issued(window, peer);
     waits = osc_cached_cache_block_issued(cache, &peer->cache, record, stamp, sequence);
-    account(window, peer, wanted, OSC_CACHED_DIRECT, 0, false);
+    account(window, peer, wanted, OSC_CACHED_DIRECT, 0);
     ompi_osc_cached_count(window, OSC_CACHED_STAT_block_fetches);
     ompi_osc_cached_add(window, OSC_CACHED_STAT_bytes_fetched, block->bytes - wanted->bytes);
     if (OPAL_UNLIKELY(window->told_resizes != cache->resizes)) {
@@ -464,10 +482,10 @@ static int miss(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
         }
     }
     wanted->hash = osc_cached_index_hash(&window->cache.index, wanted->key);
-    record = keep(window, peer, wanted, stamp, sequence, &access, false);
+    record = keep(window, peer, wanted, stamp, sequence, &access);
 
 done:
-    account(window, peer, wanted, access, 0, false);
+    account(window, peer, wanted, access, 0);
     if (0 < wanted->begin) {
         osc_cached_profit_follow(&window->costs.miss_ns, ompi_osc_cached_since(wanted->begin, 2));
     }
