@@ -915,7 +915,8 @@ static inline bool finish_alone(osc_cached_cache_t *cache, osc_cached_target_t *
     char *to;
     size_t bytes;
 
-    if (0 == target->head || target->head != target->tail || NULL != cache->more) {
+    if (0 == target->head || target->head != target->tail || NULL != cache->more
+        || NULL != cache->filled) {
         return false;
     }
     record = &cache->records[target->head - 1];
