@@ -32,24 +32,6 @@
 
 enum { RETRY_OPEN = 65536 }; /* gets until another attempt when there was no memory */
 
-/* It is on its way: keep it if there is room; caller holds the lock. */
-static uint32_t keep(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
-                     wanted_t *wanted, uint64_t stamp, uint64_t sequence,
-                     osc_cached_access_t *access)
-{
-    uint32_t record = OSC_CACHED_CACHE_NONE;
-
-    wanted->buffer.from = NULL; /* it has been fetched */
-    ompi_osc_cached_type_keep(&wanted->buffer);
-    *access = osc_cached_cache_insert(&window->cache, &peer->cache, wanted->key, wanted->hash,
-                                      &wanted->buffer, wanted->bytes, stamp, sequence, &record);
-    if (OSC_CACHED_CACHE_NONE == record) {
-        ompi_osc_cached_type_done(&wanted->buffer);
-    }
-    tell_sizes(window);
-    return record;
-}
-
 static bool may_be_cached(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
                           const arguments_t *a, wanted_t *wanted);
 static osc_cached_access_t look_up(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
@@ -424,9 +406,7 @@ static bool fetch_block(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t
     account(window, peer, wanted, OSC_CACHED_DIRECT, 0);
     ompi_osc_cached_count(window, OSC_CACHED_STAT_block_fetches);
     ompi_osc_cached_add(window, OSC_CACHED_STAT_bytes_fetched, block->bytes - wanted->bytes);
-    if (OPAL_UNLIKELY(window->told_resizes != cache->resizes)) {
-        ompi_osc_cached_info_tell(window);
-    }
+    tell_sizes(window);
     if (OPAL_UNLIKELY(window->threaded && is_exposed(&wanted->buffer, wanted->bytes))) {
         /* since the look-up, by another thread: it may not wait */
         buffer = osc_cached_cache_withdraw(cache, &peer->cache, waits);
@@ -437,6 +417,24 @@ static bool fetch_block(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t
     }
     ompi_osc_cached_window_unlock(window);
     return true;
+}
+
+/* It is on its way: keep it if there is room; caller holds the lock. */
+static uint32_t keep(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer,
+                     wanted_t *wanted, uint64_t stamp, uint64_t sequence,
+                     osc_cached_access_t *access)
+{
+    uint32_t record = OSC_CACHED_CACHE_NONE;
+
+    wanted->buffer.from = NULL; /* it has been fetched */
+    ompi_osc_cached_type_keep(&wanted->buffer);
+    *access = osc_cached_cache_insert(&window->cache, &peer->cache, wanted->key, wanted->hash,
+                                      &wanted->buffer, wanted->bytes, stamp, sequence, &record);
+    if (OSC_CACHED_CACHE_NONE == record) {
+        ompi_osc_cached_type_done(&wanted->buffer);
+    }
+    tell_sizes(window);
+    return record;
 }
 
 /* It is not there: fetch it, and keep it. */
