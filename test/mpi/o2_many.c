@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <time.h>
 
 enum { WINDOWS = 150, BYTES = 8192, FILES = 256, KIB_EACH = 200 };
 
