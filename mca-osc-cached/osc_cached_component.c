@@ -453,7 +453,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     window->largest = largest;
     window->late_gets =
         MPI_WIN_FLAVOR_CREATE == seen && !own.ours
-        && ompi_osc_cached_helper_has_late_gets(comm, inner->osc_version.mca_component_name);
+        && ompi_osc_cached_helper_all_are_late(comm, inner->osc_version.mca_component_name);
     if (MPI_WIN_FLAVOR_CREATE != flavor && MPI_WIN_FLAVOR_DYNAMIC != flavor && 0 < size) {
         ompi_osc_cached_expose(win, *base, size); /* nobody had it before */
     }

@@ -41,9 +41,9 @@ void ompi_osc_cached_helper_vote(const ompi_win_t *win, ompi_communicator_t *com
 bool ompi_osc_cached_helper_serves_alone(ompi_communicator_t *comm,
                                          int64_t votes[OSC_CACHED_VOTES]);
 
-/** Do gets from memory of MPI_Win_create come later than the end of an epoch or of a flush of all
- * targets, with this inner component? */
-bool ompi_osc_cached_helper_has_late_gets(ompi_communicator_t *comm, const char *inner);
+/** May gets from memory of MPI_Win_create come later than the end of an active epoch, with this
+ * inner component, whatever the target is? */
+bool ompi_osc_cached_helper_all_are_late(ompi_communicator_t *comm, const char *inner);
 
 /** Whether nobody else may: with the inner component, operations would go wrong. */
 bool ompi_osc_cached_helper_must_serve(const int64_t votes[OSC_CACHED_VOTES]);

@@ -152,12 +152,18 @@ static bool ucx_shares_memory(void)
     return false;
 }
 
-/* From a process of the same node UCX asks for them by messages through shared memory.
+/* Do gets from memory of MPI_Win_create come later than the end of an epoch or of a flush of all
+ * targets?  From a process of the same node UCX asks for them by messages through shared memory.
  * When there is no room it queues them, and ucp_worker_flush forgets those. */
-bool ompi_osc_cached_helper_has_late_gets(ompi_communicator_t *comm, const char *inner)
+static bool has_late_gets(ompi_communicator_t *comm, const char *inner)
 {
     return 0 == strcmp("ucx", inner) && NULL == MPIX_Win_cache_invalidate
            && !ompi_osc_cached_helper_is_apart(comm) && ucx_shares_memory();
+}
+
+bool ompi_osc_cached_helper_all_are_late(ompi_communicator_t *comm, const char *inner)
+{
+    return has_late_gets(comm, inner) && ompi_comm_rank(comm) == farther(comm);
 }
 
 /* Are accumulates of several items wrong in memory of MPI_Win_create?  osc/rdma of 5.0 makes
@@ -175,7 +181,7 @@ static bool has_wrong_sums(const char *inner)
 /* Would operations of other processes go wrong that are right in memory of MPI_Win_allocate? */
 static bool is_wrong_with(ompi_communicator_t *comm, const char *inner)
 {
-    return ompi_osc_cached_helper_has_late_gets(comm, inner) || has_wrong_sums(inner);
+    return has_late_gets(comm, inner) || has_wrong_sums(inner);
 }
 
 /* May the inner component have the memory of this window? */
