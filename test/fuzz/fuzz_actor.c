@@ -22,9 +22,10 @@ enum {
     RECENT = 12
 };
 
-enum { OP_GETS, OP_RGETS, OP_PUTS, OP_ACCS, OP_ATOMICS, OP_STORES, OP_SYNCS, OP_NAMES };
-static const char *const op_names[OP_NAMES] = {"gets",    "rgets",  "puts", "accumulates",
-                                               "atomics", "stores", "syncs"};
+/* remote: those of the accumulates and atomics that went to another process */
+enum { OP_GETS, OP_RGETS, OP_PUTS, OP_ACCS, OP_ATOMICS, OP_STORES, OP_SYNCS, OP_REMOTE, OP_NAMES };
+static const char *const op_names[OP_NAMES] = {"gets",    "rgets",  "puts",  "accumulates",
+                                               "atomics", "stores", "syncs", "remote"};
 
 /* Bytes of a target. */
 struct spot {
@@ -648,6 +649,8 @@ static void do_write(struct actor *a, const struct write *w)
     call_write(a, w, r, res);
     mark_wrote(a, w->window, w->target, &spot);
     ++a->count[counts[w->kind]];
+    a->count[OP_REMOTE] +=
+        fuzz_rank != w->target && (OP_ACCS == counts[w->kind] || OP_ATOMICS == counts[w->kind]);
 }
 
 /* --- gets */
@@ -983,7 +986,7 @@ long actor_ops(const struct actor *a, const char **names, long *count, int max, 
     for (int i = 0; i < *n; ++i) {
         names[i] = op_names[i];
         count[i] += a->count[i];
-        sum += OP_SYNCS == i ? 0 : a->count[i];
+        sum += OP_SYNCS <= i ? 0 : a->count[i];
     }
     return sum;
 }
