@@ -254,7 +254,11 @@ static void add_reason(osc_cached_text_t *text, const osc_cached_advice_told_t *
         }
         break;
     case OSC_CACHED_ADVICE_DISTINCT:
-        add(text, "nothing to gain: %.2g %% of %s gets repeat", 100 * told->repeated, gets);
+        if (1 < told->gets) {
+            add(text, "nothing to gain: %.2g %% of %s gets repeat", 100 * told->repeated, gets);
+        } else {
+            add(text, "nothing to gain: there was one get");
+        }
         break;
     case OSC_CACHED_ADVICE_CHEAP:
         add(text, "nothing to gain: a get takes %s, about as long as a hit", time);

@@ -5,185 +5,17 @@
 /**
  * @file
  *
- * The cache's gets: records, entries and victims.
+ * The cache's gets: entries and victims.
  */
-#include "osc_cached_cache_internal.h"
+#include "osc_cached_cache_records.h"
 
 enum {
-    SWEEP_STEP = 4,      /* entries looked at per insertion for being dead */
-    CLEAR_MAX = 65536,   /* slots that one insertion clears at the most: 512 KiB */
-    CLEAR_SLOTS = 32,    /* that are cleared in less time than one entry is dropped: 256 bytes */
-    RECORDS_SHARE = 4,   /* records take at most 1 / this of what the cache has and may have */
-    RECORDS_KEPT = 1024, /* a larger array is given back when no get is on its way */
+    SWEEP_STEP = 4,    /* entries looked at per insertion for being dead */
+    CLEAR_MAX = 65536, /* slots that one insertion clears at the most: 512 KiB */
+    CLEAR_SLOTS = 32,  /* that are cleared in less time than one entry is dropped: 256 bytes */
 };
 
-/* Records. They count against the budget, so a program with more gets on their way than that allows
- * has some that are not kept and do not wait for others, and no more memory in use. */
-
-/* What an array takes from the budget: the smallest one is paid for by osc_cached_cache_open. */
-static inline uint64_t records_cost(uint32_t max)
-{
-    return (max <= OSC_CACHED_CACHE_RECORDS_MIN)
-               ? 0
-               : (uint64_t) (max - OSC_CACHED_CACHE_RECORDS_MIN) * sizeof(osc_cached_record_t);
-}
-
-static void free_records(osc_cached_cache_t *cache)
-{
-    cache->alloc.free(cache->alloc.context, cache->records,
-                      cache->max_records * sizeof(*cache->records));
-    osc_cached_cache_give_back(cache, records_cost(cache->max_records));
-}
-
-/* Move the records to another array; the budget holds both meanwhile. */
-static bool move_records(osc_cached_cache_t *cache, uint32_t max)
-{
-    uint64_t cost = records_cost(max);
-    osc_cached_record_t *records;
-
-    if (UINT32_MAX / 4 < max
-        || (0 < cost
-            && ((cache->reserved + osc_cached_cache_available(cache)) / RECORDS_SHARE < cost
-                || !osc_cached_cache_reserve(cache, cost)))) {
-        return false;
-    }
-    records = cache->alloc.alloc(cache->alloc.context, 64, max * sizeof(*records));
-    if (NULL == records) {
-        osc_cached_cache_give_back(cache, cost);
-        return false;
-    }
-    if (0 < cache->fresh_records) {
-        memcpy(records, cache->records, cache->fresh_records * sizeof(*records));
-    }
-    free_records(cache);
-    cache->records = records;
-    cache->max_records = max;
-    return true;
-}
-
-static bool grow_records(osc_cached_cache_t *cache)
-{
-    if (0 < cache->max_records) {
-        return move_records(cache, 2 * cache->max_records);
-    }
-    return (OSC_CACHED_CACHE_RECORDS_MIN < cache->last_records
-            && move_records(cache, cache->last_records))
-           || move_records(cache, OSC_CACHED_CACHE_RECORDS_MIN);
-}
-
-/* No get is on its way: give a large array back. The next one has the size that was needed now, so
- * a program with many gets in each epoch does not pay for growing in each. */
-static inline void trim_records(osc_cached_cache_t *cache)
-{
-    if (0 == cache->num_records && RECORDS_KEPT < cache->max_records) {
-        cache->last_records = cache->fresh_records;
-        free_records(cache);
-        cache->records = NULL;
-        cache->max_records = 0;
-        cache->fresh_records = 0;
-        cache->free_record = 0;
-    }
-}
-
-/* At the end of a list. */
-__attribute__((__always_inline__)) static inline void link_record(osc_cached_cache_t *cache,
-                                                                  osc_cached_target_t *target,
-                                                                  uint32_t number,
-                                                                  uint64_t sequence)
-{
-    osc_cached_record_t *record = &cache->records[number];
-
-    record->sequence = sequence;
-    record->next = 0;
-    record->prev = target->tail;
-    if (0 == target->tail) {
-        target->head = number + 1;
-    } else {
-        cache->records[target->tail - 1].next = number + 1;
-    }
-    target->tail = number + 1;
-}
-
-/* A record at the end of its target's list, or NULL without memory. Always inline, as finish():
- * two calls less on the way of a miss, which takes 50 instructions less. */
-__attribute__((__always_inline__)) static inline osc_cached_record_t *
-add_record(osc_cached_cache_t *cache, osc_cached_target_t *target, osc_cached_entry_t *entry,
-           const osc_cached_buffer_t *buffer, uint64_t sequence)
-{
-    osc_cached_record_t *record;
-    uint32_t number;
-
-    number = cache->free_record;
-    if (0 != number) {
-        cache->free_record = cache->records[number - 1].next;
-    } else if (cache->fresh_records < cache->max_records || grow_records(cache)) {
-        number = ++cache->fresh_records;
-    } else {
-        return NULL;
-    }
-    record = &cache->records[number - 1];
-    ++cache->num_records;
-
-    record->buffer = *buffer;
-    record->lends = false;
-    record->entry = (uint32_t) (entry - cache->storage.entries);
-    link_record(cache, target, number - 1, sequence);
-    ++entry->pins;
-    return record;
-}
-
-/* Whether a buffer is one run of bytes, and nothing of the owner's. */
-static inline bool is_bare(const osc_cached_buffer_t *buffer)
-{
-    return NULL == buffer->type && NULL == buffer->from;
-}
-
-/* A record is in no list any more. */
-static inline void free_record(osc_cached_cache_t *cache, uint32_t number)
-{
-    osc_cached_record_t *record = &cache->records[number];
-
-    if (!is_bare(&record->buffer) && NULL != cache->config.done) {
-        cache->config.done(&record->buffer);
-    }
-    record->sequence = 0;
-    record->next = cache->free_record;
-    cache->free_record = number + 1;
-    --cache->num_records;
-}
-
-static void unlink_record(osc_cached_cache_t *cache, osc_cached_target_t *target, uint32_t number)
-{
-    const osc_cached_record_t *record = &cache->records[number];
-
-    if (0 == record->prev) {
-        target->head = record->next;
-    } else {
-        cache->records[record->prev - 1].next = record->next;
-    }
-    if (0 == record->next) {
-        target->tail = record->prev;
-    } else {
-        cache->records[record->next - 1].prev = record->prev;
-    }
-}
-
-static void remove_record(osc_cached_cache_t *cache, osc_cached_target_t *target, uint32_t number)
-{
-    unlink_record(cache, target, number);
-    free_record(cache, number);
-}
-
 /* Entries */
-
-/* The entry is not pinned, and in the index. */
-static void drop_entry(osc_cached_cache_t *cache, uint32_t number)
-{
-    const osc_cached_entry_t *entry = &cache->storage.entries[number];
-
-    (void) osc_cached_index_remove(&cache->index, osc_cached_cache_hash_of(cache, entry), number);
-    osc_cached_storage_release(&cache->storage, number);
-}
 
 static inline void view_entry(void *context, uint32_t number, osc_cached_evict_view_t *view)
 {
@@ -457,7 +289,7 @@ static void sweep(osc_cached_cache_t *cache)
         entry = &storage->entries[cache->sweep];
         if ((OSC_CACHED_ENTRY_CACHED == entry->state || OSC_CACHED_ENTRY_PENDING == entry->state)
             && 0 == entry->pins && osc_cached_cache_is_dead(cache, entry)) {
-            drop_entry(cache, cache->sweep);
+            osc_cached_cache_drop(cache, cache->sweep);
         }
         ++cache->sweep;
     }
@@ -484,7 +316,7 @@ osc_cached_access_t osc_cached_cache_get_slowly(osc_cached_cache_t *cache,
     if (cache->records[entry->fill].bytes < bytes) {
         return OSC_CACHED_FAILING;
     }
-    record = add_record(cache, target, entry, buffer, sequence);
+    record = osc_cached_record_add(cache, target, entry, buffer, sequence);
     if (NULL == record) {
         return OSC_CACHED_FAILING;
     }
@@ -510,7 +342,7 @@ osc_cached_access_t osc_cached_cache_get_inside(osc_cached_cache_t *cache,
     }
     if (OSC_CACHED_ENTRY_PENDING != entry->state || !joins
         || cache->records[entry->fill].bytes < skip + bytes
-        || NULL == (record = add_record(cache, target, entry, buffer, sequence))) {
+        || NULL == (record = osc_cached_record_add(cache, target, entry, buffer, sequence))) {
         return OSC_CACHED_MISSING;
     }
     record->fills = false;
@@ -577,7 +409,7 @@ static inline osc_cached_access_t insert(osc_cached_cache_t *cache, osc_cached_t
         count = entry->count;
         gap = entry->gap;
         if (!is_right(&cache->storage, number, room)) {
-            drop_entry(cache, number);
+            osc_cached_cache_drop(cache, number);
             number = OSC_CACHED_INDEX_NONE;
         }
     }
@@ -607,9 +439,9 @@ static inline osc_cached_access_t insert(osc_cached_cache_t *cache, osc_cached_t
         }
     }
     entry = &cache->storage.entries[number];
-    record = add_record(cache, target, entry, buffer, sequence);
+    record = osc_cached_record_add(cache, target, entry, buffer, sequence);
     if (NULL == record) {
-        drop_entry(cache, number);
+        osc_cached_cache_drop(cache, number);
         return OSC_CACHED_FAILING;
     }
     record->fills = true;
@@ -665,7 +497,7 @@ static uint32_t find_free(osc_cached_cache_t *cache, osc_cached_key_t key, uint6
         if (0 < cache->storage.entries[number].pins) {
             return OSC_CACHED_CACHE_NONE;
         }
-        drop_entry(cache, number);
+        osc_cached_cache_drop(cache, number);
     }
     number = store_in_hole(cache, bytes);
     if (OSC_CACHED_CACHE_NONE == number) {
@@ -698,9 +530,9 @@ bool osc_cached_cache_insert_block(osc_cached_cache_t *cache, osc_cached_key_t k
         return false;
     }
     entry = &cache->storage.entries[number];
-    record = add_record(cache, &cache->parked, entry, buffer, OSC_CACHED_CACHE_PARKED);
+    record = osc_cached_record_add(cache, &cache->parked, entry, buffer, OSC_CACHED_CACHE_PARKED);
     if (NULL == record) {
-        drop_entry(cache, number);
+        osc_cached_cache_drop(cache, number);
         return false;
     }
     fill = (uint32_t) (record - cache->records);
@@ -716,7 +548,7 @@ bool osc_cached_cache_insert_block(osc_cached_cache_t *cache, osc_cached_key_t k
     entry->gap = gap;
     entry->bytes = 0;
     entry->fill = fill;
-    record = add_record(cache, &cache->parked, entry, to, OSC_CACHED_CACHE_PARKED);
+    record = osc_cached_record_add(cache, &cache->parked, entry, to, OSC_CACHED_CACHE_PARKED);
     if (NULL == record) {
         /* the caller's buffer stays the caller's */
         cache->records[fill].buffer.type = cache->records[fill].buffer.from = NULL;
@@ -740,10 +572,10 @@ uint32_t osc_cached_cache_block_issued(osc_cached_cache_t *cache, osc_cached_tar
 {
     uint32_t waits = cache->records[record].next - 1; /* they were parked together */
 
-    unlink_record(cache, &cache->parked, record);
-    unlink_record(cache, &cache->parked, waits);
-    link_record(cache, target, record, sequence);
-    link_record(cache, target, waits, sequence + 1);
+    osc_cached_record_unlink(cache, &cache->parked, record);
+    osc_cached_record_unlink(cache, &cache->parked, waits);
+    osc_cached_record_link(cache, target, record, sequence);
+    osc_cached_record_link(cache, target, waits, sequence + 1);
     cache->storage.entries[cache->records[record].entry].stamp = stamp;
     return waits;
 }
@@ -755,11 +587,11 @@ void osc_cached_cache_abandon(osc_cached_cache_t *cache, uint32_t record)
     uint32_t waits = cache->records[record].next;
 
     if (1 < entry->pins) {
-        remove_record(cache, &cache->parked, waits - 1);
+        osc_cached_record_remove(cache, &cache->parked, waits - 1);
     }
-    remove_record(cache, &cache->parked, record);
+    osc_cached_record_remove(cache, &cache->parked, record);
     entry->pins = 0;
-    drop_entry(cache, number);
+    osc_cached_cache_drop(cache, number);
 }
 
 /* Have room for so many bytes of an entry that is in the index and not pinned, without an eviction.
@@ -812,7 +644,7 @@ bool osc_cached_cache_extend(osc_cached_cache_t *cache, osc_cached_target_t *tar
         return false;
     }
     entry = make_room(cache, hash, (uint32_t) (entry - cache->storage.entries), bytes);
-    record = (NULL == entry) ? NULL : add_record(cache, target, entry, buffer, sequence);
+    record = (NULL == entry) ? NULL : osc_cached_record_add(cache, target, entry, buffer, sequence);
     if (NULL == record) {
         return false;
     }
@@ -821,181 +653,4 @@ bool osc_cached_cache_extend(osc_cached_cache_t *cache, osc_cached_target_t *tar
     record->bytes = (uint32_t) (bytes - from);
     entry->fill = (uint32_t) (record - cache->records);
     return true;
-}
-
-/* The same as finish(), where a buffer is lent. Its record stays until the last of those that wait
- * has its bytes; by then the entry is of no use any more. */
-static void finish_lent(osc_cached_cache_t *cache, uint32_t number)
-{
-    const osc_cached_record_t *record = &cache->records[number];
-    uint32_t entry_number = record->entry;
-    osc_cached_entry_t *entry = &cache->storage.entries[entry_number];
-    uint32_t lender = entry->fill;
-
-    if (number != lender) {
-        char *bytes = (char *) cache->records[lender].buffer.address + record->offset;
-
-        if (NULL == record->buffer.type) {
-            memmove(record->buffer.address, bytes, record->bytes); /* it may be the same buffer */
-        } else {
-            cache->config.copy(&record->buffer, bytes, record->bytes, true);
-        }
-        free_record(cache, number);
-        --entry->pins;
-    }
-    if (1 == entry->pins) {
-        free_record(cache, lender);
-        entry->pins = 0;
-        drop_entry(cache, entry_number);
-    }
-}
-
-/* An entry that nobody waits for any more: it leaves when the owner has it, or it is not valid. */
-static void settle_entry(osc_cached_cache_t *cache, const osc_cached_target_t *target,
-                         uint32_t number, bool valid)
-{
-    const osc_cached_entry_t *entry = &cache->storage.entries[number];
-
-    if (!valid
-        || cache->filled(cache->filled_context, entry,
-                         entry->stamp - osc_cached_cache_stamp(cache, target),
-                         osc_cached_storage_at(&cache->storage, entry->offset))) {
-        drop_entry(cache, number);
-    }
-}
-
-static inline void set_filled(osc_cached_entry_t *entry, const osc_cached_record_t *record)
-{
-    entry->state = OSC_CACHED_ENTRY_CACHED;
-    entry->bytes = record->offset + record->bytes;
-    entry->fill = OSC_CACHED_CACHE_NONE;
-}
-
-/* The bytes of a record have come; it is in no list any more. */
-__attribute__((__always_inline__)) static inline void
-finish(osc_cached_cache_t *cache, const osc_cached_target_t *target, uint32_t number)
-{
-    const osc_cached_record_t *record = &cache->records[number];
-    uint32_t entry_number = record->entry;
-    osc_cached_entry_t *entry = &cache->storage.entries[entry_number];
-    bool valid = osc_cached_cache_is_valid(cache, target, entry);
-    char *bytes = (char *) osc_cached_storage_at(&cache->storage, entry->offset) + record->offset;
-
-    if (record->lends || (!record->fills && OSC_CACHED_ENTRY_PENDING == entry->state)) {
-        finish_lent(cache, number);
-        return;
-    }
-    if (!record->fills) {
-        osc_cached_cache_copy(cache, entry, record->offset, &record->buffer, record->bytes);
-    } else {
-        /* others may wait for it although it will not be served any more */
-        if (valid || 1 < entry->pins) {
-            if (NULL == record->buffer.type) {
-                memcpy(bytes, record->buffer.address, record->bytes);
-            } else {
-                cache->config.copy(&record->buffer, bytes, record->bytes, false);
-            }
-        }
-        set_filled(entry, record);
-    }
-    free_record(cache, number);
-    if (0 == --entry->pins && (!valid || NULL != cache->filled)) {
-        settle_entry(cache, target, entry_number, valid);
-    }
-}
-
-/* The same of a get with a flush of its own, the most frequent: the only record of its target, that
- * nobody waits for. @return whether it is one */
-static inline bool finish_alone(osc_cached_cache_t *cache, osc_cached_target_t *target,
-                                uint64_t sequence)
-{
-    const osc_cached_record_t *record;
-    osc_cached_entry_t *entry;
-    const void *from;
-    char *to;
-    size_t bytes;
-
-    if (0 == target->head || target->head != target->tail || NULL != cache->more
-        || NULL != cache->filled) {
-        return false;
-    }
-    record = &cache->records[target->head - 1];
-    if (sequence < record->sequence || !record->fills || record->lends
-        || !is_bare(&record->buffer)) {
-        return false;
-    }
-    entry = &cache->storage.entries[record->entry];
-    if (1 != entry->pins || entry->stamp != osc_cached_cache_stamp(cache, target)) {
-        return false;
-    }
-    to = (char *) osc_cached_storage_at(&cache->storage, entry->offset) + record->offset;
-    from = record->buffer.address;
-    bytes = record->bytes;
-    set_filled(entry, record);
-    entry->pins = 0;
-    free_record(cache, target->head - 1);
-    target->head = target->tail = 0;
-    trim_records(cache);
-    memcpy(to, from, bytes); /* last: nothing is needed after the call */
-    return true;
-}
-
-/* not one function with the short way, which needs fewer registers */
-__attribute__((__noinline__)) static void finish_all(osc_cached_cache_t *cache,
-                                                     osc_cached_target_t *target, uint64_t sequence)
-{
-    uint32_t head = target->head;
-
-    while (0 != head && cache->records[head - 1].sequence <= sequence) {
-        uint32_t next = cache->records[head - 1].next;
-
-        finish(cache, target, head - 1);
-        head = next;
-    }
-    target->head = head;
-    if (0 == head) {
-        target->tail = 0;
-    } else {
-        cache->records[head - 1].prev = 0;
-    }
-    trim_records(cache);
-}
-
-void osc_cached_cache_complete(osc_cached_cache_t *cache, osc_cached_target_t *target,
-                               uint64_t sequence)
-{
-    if (!finish_alone(cache, target, sequence)) {
-        finish_all(cache, target, sequence);
-    }
-}
-
-void osc_cached_cache_complete_one(osc_cached_cache_t *cache, osc_cached_target_t *target,
-                                   uint32_t record, uint64_t sequence)
-{
-    if (record < cache->fresh_records && sequence == cache->records[record].sequence) {
-        unlink_record(cache, target, record);
-        finish(cache, target, record);
-        trim_records(cache);
-    }
-}
-
-void osc_cached_cache_disown(osc_cached_cache_t *cache, uint32_t record)
-{
-    cache->storage.entries[cache->records[record].entry].stamp =
-        UINT64_MAX; /* no sum of generations */
-}
-
-osc_cached_buffer_t osc_cached_cache_withdraw(osc_cached_cache_t *cache,
-                                              osc_cached_target_t *target, uint32_t record)
-{
-    uint32_t number = cache->records[record].entry;
-    osc_cached_entry_t *entry = &cache->storage.entries[number];
-    osc_cached_buffer_t buffer = cache->records[record].buffer;
-
-    cache->records[record].buffer.type = cache->records[record].buffer.from = NULL;
-    remove_record(cache, target, record);
-    if (0 == --entry->pins && !osc_cached_cache_is_valid(cache, target, entry)) {
-        drop_entry(cache, number);
-    }
-    return buffer;
 }

@@ -5,7 +5,8 @@
 /**
  * @file
  *
- * What the files of the cache share: osc_cached_cache.c (gets), osc_cached_cache_size.c (memory and
+ * What the files of the cache share: osc_cached_cache.c (gets), osc_cached_cache_complete.c (their
+ * completion), osc_cached_cache_records.c (those on their way), osc_cached_cache_size.c (memory and
  * sizes) and osc_cached_cache_verify.c (invariants).
  */
 #ifndef OSC_CACHED_CACHE_INTERNAL_H
@@ -65,6 +66,15 @@ static inline uint64_t osc_cached_cache_hash_of(const osc_cached_cache_t *cache,
                                                 const osc_cached_entry_t *entry)
 {
     return osc_cached_index_hash(&cache->index, osc_cached_cache_key_of(entry));
+}
+
+/** The entry is not pinned, and in the index. */
+static inline void osc_cached_cache_drop(osc_cached_cache_t *cache, uint32_t number)
+{
+    const osc_cached_entry_t *entry = &cache->storage.entries[number];
+
+    (void) osc_cached_index_remove(&cache->index, osc_cached_cache_hash_of(cache, entry), number);
+    osc_cached_storage_release(&cache->storage, number);
 }
 
 /* Only the owner knows the targets: an entry that an own write to its target has killed looks alive
