@@ -2,25 +2,56 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Help texts in Open MPI 6.0, which knows only those that were there when it was built: its
- * function finds none of a component that came later.  Ours are read from the file that is
- * installed with the component, and are shown by each process, not once for all.
+ * What Open MPI knows of keys and processes, and help texts in 6.0.
  */
 
 #include "ompi_config.h"
 
 #include "osc_cached_compat.h"
 
+#include <stdio.h>
+
+bool ompi_osc_cached_read_key(opal_info_t *info, const char *key, char *value, size_t size)
+{
+    int flag = 0;
+
+    if (NULL == info) {
+        return false;
+    }
+#if OMPI_MAJOR_VERSION >= 5
+    opal_cstring_t *text = NULL;
+
+    if (OPAL_SUCCESS == opal_info_get(info, key, &text, &flag) && flag) {
+        snprintf(value, size, "%s", text->string);
+        OBJ_RELEASE(text);
+    }
+#else
+    (void) opal_info_get(info, key, (int) size - 1, value, &flag);
+#endif
+    return 0 != flag;
+}
+
+/* Only processes of our node are known to Open MPI from the start: nothing is allocated for the
+ * others. */
+bool ompi_osc_cached_is_near(ompi_group_t *group, int rank)
+{
+    ompi_proc_t *proc = ompi_group_peer_lookup_existing(group, rank);
+
+    return NULL != proc && OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags);
+}
+
 #ifdef OSC_CACHED_OWN_HELP
 
 #include <dlfcn.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "opal/mca/installdirs/installdirs.h"
 #include "opal/util/output.h"
 
+/* 6.0 knows only those that were there when it was built: its function finds none of a component
+ * that came later.  Ours are read from the file that is installed with the component, and are shown
+ * by each process, not once for all. */
 #undef opal_show_help
 
 enum { TEXT_MAX = 4096 }; /* bytes */

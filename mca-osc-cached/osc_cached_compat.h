@@ -12,7 +12,9 @@
 
 #include "opal/datatype/opal_datatype.h"
 #include "opal/mca/base/mca_base_framework.h"
+#include "opal/util/info.h"
 #include "opal/util/show_help.h"
+#include "ompi/group/group.h"
 #include "ompi/mca/osc/osc.h"
 #include "ompi/proc/proc.h"
 #include "ompi/runtime/params.h"
@@ -32,6 +34,12 @@ typedef int ompi_osc_cached_count_t;
 typedef int ompi_osc_cached_disp_unit_t;
 #define OSC_CACHED_MPI_DISP_UNIT MPI_INT
 #endif
+
+/** The value of an info key, which may be cut. @return false: it is not given; info may be NULL */
+bool ompi_osc_cached_read_key(opal_info_t *info, const char *key, char *value, size_t size);
+
+/** Is it a process of our node? */
+bool ompi_osc_cached_is_near(ompi_group_t *group, int rank);
 
 /** Are so many items of a type one run of bytes?  6.0 asks with a count of 32 bits. */
 static inline bool ompi_osc_cached_is_one_run(const opal_datatype_t *type,

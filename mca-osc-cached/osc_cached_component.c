@@ -303,6 +303,7 @@ static osc_cached_config_t make_config(const ompi_win_t *win)
         .budget = ompi_osc_cached_budget,
     };
 
+    ompi_osc_cached_info_sizes(win->super.s_info, &config);
     return config;
 }
 
@@ -416,6 +417,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     ret = refused ? OMPI_ERR_NOT_SUPPORTED : select_inner(inner, &request, model, alone);
     if (on_file) {
         ompi_osc_cached_storage_attach(win, ret, refused ? "storage-late" : "storage-inner",
+                                       refused ? comm : NULL,
                                        alone || !ompi_osc_cached_coherence_has_device());
     }
     if (OMPI_SUCCESS != ret) {

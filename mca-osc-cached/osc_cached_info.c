@@ -311,6 +311,9 @@ static INFO_CONST char *number_text(double value)
     return text;
 }
 
+enum { MEMORY_LEAST = 4096 };
+#define MEMORY_MOST 0x1p35
+
 static INFO_CONST char *memory_changed(ompi_osc_cached_window_t *window, INFO_CONST char *key,
                                        INFO_CONST char *value)
 {
@@ -322,7 +325,8 @@ static INFO_CONST char *memory_changed(ompi_osc_cached_window_t *window, INFO_CO
     present = (double) cache->config.memory;
     ompi_osc_cached_window_unlock(window);
     given = is_given(window, value)
-            && read_count(window, key, value, OSC_CACHED_UNIT_BYTES, 4096, 0x1p35, present, &bytes);
+            && read_count(window, key, value, OSC_CACHED_UNIT_BYTES, MEMORY_LEAST, MEMORY_MOST,
+                          present, &bytes);
     ompi_osc_cached_window_lock(window);
     if (given && window->cacheable) {
         (void) osc_cached_cache_resize_storage(&window->cache, (uint64_t) bytes);
@@ -330,6 +334,24 @@ static INFO_CONST char *memory_changed(ompi_osc_cached_window_t *window, INFO_CO
     bytes = (double) osc_cached_cache_memory(cache);
     ompi_osc_cached_window_unlock(window);
     return number_text(bytes);
+}
+
+void ompi_osc_cached_info_sizes(opal_info_t *info, osc_cached_config_t *config)
+{
+    char value[32];
+    double bytes;
+
+    if (ompi_osc_cached_read_key(info, "ompi_osc_cached_memory", value, sizeof(value))
+        && ompi_osc_cached_read_number(value, OSC_CACHED_UNIT_BYTES, MEMORY_LEAST, MEMORY_MOST,
+                                       &bytes)) {
+        config->memory = (uint64_t) bytes;
+    }
+    if (ompi_osc_cached_read_key(info, "ompi_osc_cached_adaptive", value, sizeof(value))) {
+        for (int i = 0; NULL != truths[i].string; ++i) {
+            config->adaptive =
+                (0 == strcmp(truths[i].string, value)) ? truths[i].value : config->adaptive;
+        }
+    }
 }
 
 static INFO_CONST char *entries_changed(ompi_osc_cached_window_t *window, INFO_CONST char *key,

@@ -19,9 +19,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "osc_cached_descriptor.h"
 #endif
 
 #if defined(__linux__) && defined(SYS_userfaultfd) && defined(UFFDIO_WRITEPROTECT)
@@ -52,7 +53,6 @@ static inline int ompi_osc_cached_uffd_api(int descriptor, uint64_t features)
  */
 static inline int ompi_osc_cached_uffd_open(int flags, int *result)
 {
-    struct rlimit most;
     int device, error = 0;
 
     flags |= O_CLOEXEC | O_NONBLOCK;
@@ -66,9 +66,7 @@ static inline int ompi_osc_cached_uffd_open(int flags, int *result)
             (void) close(device);
         }
     }
-    /* they are numbered without gaps, as a rule */
-    if (0 == error && 0 == getrlimit(RLIMIT_NOFILE, &most)
-        && (rlim_t) *result >= most.rlim_cur / 2) {
+    if (0 == error && !ompi_osc_cached_may_keep(*result)) {
         (void) close(*result);
         *result = -1;
         error = EMFILE;

@@ -26,33 +26,12 @@ enum {
 };
 
 /* One of the names that a key, or else a parameter, may have. */
-static int read_key(opal_info_t *info, const char *key, char *value, size_t size)
-{
-    int flag = 0;
-
-    if (NULL == info) {
-        return 0;
-    }
-#if OMPI_MAJOR_VERSION >= 5
-    opal_cstring_t *text = NULL;
-
-    if (OPAL_SUCCESS == opal_info_get(info, key, &text, &flag) && flag) {
-        strncpy(value, text->string, size - 1);
-        OBJ_RELEASE(text);
-    }
-#else
-    (void) opal_info_get(info, key, (int) size - 1, value, &flag);
-#endif
-    value[size - 1] = '\0';
-    return flag;
-}
-
 static int read_name(opal_info_t *info, const char *key, const mca_base_var_enum_value_t *names,
                      int standard)
 {
     char value[16] = "";
 
-    if (read_key(info, key, value, sizeof(value))) {
+    if (ompi_osc_cached_read_key(info, key, value, sizeof(value))) {
         for (int i = 0; NULL != names[i].string; ++i) {
             if (0 == strcmp(value, names[i].string)) {
                 return names[i].value;
@@ -74,7 +53,7 @@ ompi_osc_cached_wish_t ompi_osc_cached_coherence_wish(opal_info_t *info, bool on
     char value[16] = "";
     double block;
 
-    if (!read_key(info, "ompi_osc_cached_block", value, sizeof(value))
+    if (!ompi_osc_cached_read_key(info, "ompi_osc_cached_block", value, sizeof(value))
         || !ompi_osc_cached_read_number(value, OSC_CACHED_UNIT_BLOCK, OSC_CACHED_BLOCK_LEAST,
                                         OSC_CACHED_BLOCK_MOST, &block)) {
         block = ompi_osc_cached_numbers.block;
@@ -92,7 +71,7 @@ static bool is_helper_off(opal_info_t *info)
     char value[16] = "";
 
     return OSC_CACHED_HELPER_OFF == ompi_osc_cached_params.helper
-           || (read_key(info, "ompi_osc_cached_helper", value, sizeof(value))
+           || (ompi_osc_cached_read_key(info, "ompi_osc_cached_helper", value, sizeof(value))
                && 0 == strcmp("off", value));
 }
 
@@ -128,7 +107,7 @@ static bool takes_any_page(opal_info_t *info)
 {
     char value[32];
 
-    return !read_key(info, "mpi_minimum_memory_alignment", value, sizeof(value))
+    return !ompi_osc_cached_read_key(info, "mpi_minimum_memory_alignment", value, sizeof(value))
            || strtol(value, NULL, 0) <= sysconf(_SC_PAGESIZE);
 }
 

@@ -492,8 +492,7 @@ static void have_read(void *cookie, bool good)
 }
 
 /* One more reader of a block that is being read. */
-static void join(ompi_osc_cached_cooperation_t *c, reading_t *reading, asked_t *asked,
-                 const osc_cached_message_t *message)
+static void join(reading_t *reading, asked_t *asked, const osc_cached_message_t *message)
 {
     *asked = (asked_t){.next = reading->asked, .data = *message};
     reading->asked = asked;
@@ -512,7 +511,7 @@ static void send_own(ompi_osc_cached_cooperation_t *c, const osc_cached_message_
     char *data;
 
     if (NULL != asked && NULL != reading) {
-        join(c, reading, asked, message);
+        join(reading, asked, message);
         return;
     }
     reading = malloc(sizeof(*reading));
@@ -533,7 +532,7 @@ static void send_own(ompi_osc_cached_cooperation_t *c, const osc_cached_message_
         free(reading);
         return;
     case OSC_CACHED_STORE_LATER: /* it cannot end before we give up the lock */
-        join(c, reading, asked, message);
+        join(reading, asked, message);
         reading->next = c->readings;
         c->readings = reading;
         return;

@@ -21,6 +21,7 @@
 #include "ompi/constants.h"
 #include "ompi/mca/coll/coll.h"
 
+#include "osc_cached_compat.h"
 #include "osc_cached_helper_node.h"
 
 /* What a process tells of its memory, which has no name: nothing is left behind, whenever a process
@@ -88,7 +89,7 @@ static int first_of_node(ompi_communicator_t *comm)
     int rank = ompi_comm_rank(comm);
 
     for (int i = 0; i < rank; ++i) {
-        if (ompi_osc_cached_node_has(comm, i)) {
+        if (ompi_osc_cached_is_near(comm->c_local_group, i)) {
             return i;
         }
     }

@@ -47,15 +47,6 @@ static inline int ompi_osc_cached_node_helper(const ompi_osc_cached_node_t *node
     return (NULL == node) ? rank : node->helpers[rank];
 }
 
-/** Is a rank a process of our node?  Only these are known to Open MPI from the start: nothing is
- * allocated for the others. */
-static inline bool ompi_osc_cached_node_has(ompi_communicator_t *comm, int rank)
-{
-    ompi_proc_t *proc = ompi_group_peer_lookup_existing(comm->c_local_group, rank);
-
-    return NULL != proc && OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags);
-}
-
 /**
  * Allocate our part.  Collective.
  *

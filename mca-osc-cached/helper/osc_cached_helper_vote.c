@@ -56,27 +56,16 @@ static bool knows_all(ompi_communicator_t *comm, const ompi_osc_cached_node_t *n
 /* off, auto or on for a window; each one is more than those before it. */
 static int wish_of(opal_info_t *info)
 {
-    int wish = ompi_osc_cached_params.helper, flag = 0;
-    char value[8] = "";
+    int wish = ompi_osc_cached_params.helper;
+    char value[8];
 
-    if (OSC_CACHED_HELPER_OFF != wish && NULL != info) {
-#if OMPI_MAJOR_VERSION >= 5
-        opal_cstring_t *text = NULL;
-
-        if (OPAL_SUCCESS == opal_info_get(info, "ompi_osc_cached_helper", &text, &flag) && flag) {
-            strncpy(value, text->string, sizeof(value) - 1);
-            OBJ_RELEASE(text);
-        }
-#else
-        (void) opal_info_get(info, "ompi_osc_cached_helper", sizeof(value) - 1, value, &flag);
-#endif
-        if (0 == strcmp(value, "on")) {
-            wish = OSC_CACHED_HELPER_ON;
-        } else if (0 == strcmp(value, "off")) {
-            wish = OSC_CACHED_HELPER_OFF;
-        }
+    if (OSC_CACHED_HELPER_OFF == wish
+        || !ompi_osc_cached_read_key(info, "ompi_osc_cached_helper", value, sizeof(value))) {
+        return wish;
     }
-    return wish;
+    return (0 == strcmp(value, "on"))    ? OSC_CACHED_HELPER_ON
+           : (0 == strcmp(value, "off")) ? OSC_CACHED_HELPER_OFF
+                                         : wish;
 }
 
 bool ompi_osc_cached_helper_has_rdma(void)
@@ -104,7 +93,7 @@ static int farther(ompi_communicator_t *comm)
 {
     int size = ompi_comm_size(comm), rank = ompi_comm_rank(comm), i;
 
-    for (i = 1; i < size && ompi_osc_cached_node_has(comm, (rank + i) % size); ++i) {
+    for (i = 1; i < size && ompi_osc_cached_is_near(comm->c_local_group, (rank + i) % size); ++i) {
     }
     return (rank + i) % size;
 }
@@ -114,7 +103,7 @@ bool ompi_osc_cached_helper_is_apart(ompi_communicator_t *comm)
     int size = ompi_comm_size(comm), rank = ompi_comm_rank(comm), i;
 
     /* it would most likely be the next process */
-    for (i = 1; i < size && !ompi_osc_cached_node_has(comm, (rank + i) % size); ++i) {
+    for (i = 1; i < size && !ompi_osc_cached_is_near(comm->c_local_group, (rank + i) % size); ++i) {
     }
     return size <= i;
 }
@@ -343,7 +332,7 @@ static void find_place(ompi_communicator_t *comm, const char *told, size_t bytes
 
     opal_mutex_lock(&neighbours.lock);
     for (int i = 0; i < ompi_comm_size(comm); ++i) {
-        if (ompi_osc_cached_node_has(comm, i)) {
+        if (ompi_osc_cached_is_near(comm->c_local_group, i)) {
             remember(ompi_osc_cached_helper_name(comm->c_local_group, i),
                      told + (size_t) i * bytes);
         }

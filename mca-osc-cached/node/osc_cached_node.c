@@ -33,6 +33,7 @@
 #include "ompi/proc/proc.h"
 
 #include "osc_cached_compat.h"
+#include "osc_cached_descriptor.h"
 #include "osc_cached_memory.h"
 #include "osc_cached_node.h"
 #include "osc_cached_params.h"
@@ -47,31 +48,14 @@ enum {
 /* What a process tells the others: the first one of its node, and the rest if it is that. */
 enum { FIRST, GOOD, PROCESS, DESCRIPTOR, DEVICE, INODE, MEMORY, SEED, FIELDS };
 
-static bool is_on_node(ompi_communicator_t *comm, int rank)
-{
-    ompi_proc_t *proc = ompi_group_peer_lookup_existing(comm->c_local_group, rank);
-
-    return NULL != proc && OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags);
-}
-
 /* What the info key says, or else what the parameter says. */
 static int wish_of(opal_info_t *info)
 {
     int wish = ompi_osc_cached_params.share;
-    char value[8] = "";
-    int flag = 0;
+    char value[8];
 
-#if OMPI_MAJOR_VERSION >= 5
-    opal_cstring_t *text = NULL;
-
-    if (OPAL_SUCCESS == opal_info_get(info, "ompi_osc_cached_share", &text, &flag) && flag) {
-        strncpy(value, text->string, sizeof(value) - 1);
-        OBJ_RELEASE(text);
-    }
-#else
-    (void) opal_info_get(info, "ompi_osc_cached_share", sizeof(value) - 1, value, &flag);
-#endif
-    if (OSC_CACHED_HELPER_OFF == wish || !flag) {
+    if (OSC_CACHED_HELPER_OFF == wish
+        || !ompi_osc_cached_read_key(info, "ompi_osc_cached_share", value, sizeof(value))) {
         return wish;
     }
     return (0 == strcmp("on", value))    ? OSC_CACHED_HELPER_ON
@@ -99,27 +83,6 @@ static bool may_end_at(uint64_t end)
     return 0 == getrlimit(RLIMIT_FSIZE, &limit) && end <= limit.rlim_cur;
 }
 
-/* Memory for a part of the segment, before it is touched. */
-static bool grow(void *context, uint64_t offset, uint64_t bytes)
-{
-    ompi_osc_cached_sharing_t *sharing = context;
-    const osc_cached_budget_t *budget = &ompi_osc_cached_budget;
-    int failed;
-
-    if (!may_end_at(offset + bytes) || !budget->reserve(budget->context, bytes)) {
-        return false;
-    }
-    do {
-        failed = posix_fallocate(sharing->fd, (off_t) offset, (off_t) bytes);
-    } while (EINTR == failed);
-    if (0 != failed) {
-        budget->give_back(budget->context, bytes);
-        return false;
-    }
-    sharing->reserved += bytes;
-    return true;
-}
-
 /* The rest of that part cannot be had. Pages at its ends may be those of others. */
 static void shrink(void *context, uint64_t offset, uint64_t bytes)
 {
@@ -133,6 +96,23 @@ static void shrink(void *context, uint64_t offset, uint64_t bytes)
     }
     ompi_osc_cached_budget.give_back(ompi_osc_cached_budget.context, bytes);
     sharing->reserved -= bytes;
+}
+
+/* Memory for a part of the segment, before it is touched. */
+static bool grow(void *context, uint64_t offset, uint64_t bytes)
+{
+    ompi_osc_cached_sharing_t *sharing = context;
+    const osc_cached_budget_t *budget = &ompi_osc_cached_budget;
+
+    if (!may_end_at(offset + bytes) || !budget->reserve(budget->context, bytes)) {
+        return false;
+    }
+    sharing->reserved += bytes;
+    if (0 != ompi_osc_cached_reserve_room(sharing->fd, offset, bytes, true)) {
+        shrink(context, offset, bytes);
+        return false;
+    }
+    return true;
 }
 
 /* What the private cache of a window has to know. */
@@ -263,8 +243,8 @@ static void make(ompi_osc_cached_sharing_t *sharing, const osc_cached_config_t *
                                                                    : each * (uint64_t) ranks);
     told[SEED] = (int64_t) cache->seed;
     config = config_of(told, targets, extra);
-    told[GOOD] =
-        0 <= sharing->fd && map(sharing, &config, true) && 0 == fstat(sharing->fd, &status);
+    told[GOOD] = ompi_osc_cached_may_keep(sharing->fd) && map(sharing, &config, true)
+                 && 0 == fstat(sharing->fd, &status);
     if (told[GOOD]) {
         told[PROCESS] = getpid();
         told[DESCRIPTOR] = sharing->fd;
@@ -284,7 +264,7 @@ static bool find(ompi_osc_cached_sharing_t *sharing, uint32_t targets, uint64_t 
     snprintf(path, sizeof(path), "/proc/%lld/fd/%lld", (long long) told[PROCESS],
              (long long) told[DESCRIPTOR]);
     sharing->fd = open(path, O_RDWR | O_CLOEXEC);
-    return 0 <= sharing->fd && 0 == fstat(sharing->fd, &status)
+    return ompi_osc_cached_may_keep(sharing->fd) && 0 == fstat(sharing->fd, &status)
            && told[DEVICE] == (int64_t) status.st_dev && told[INODE] == (int64_t) status.st_ino
            && map(sharing, &config, false);
 }
@@ -350,7 +330,7 @@ ompi_osc_cached_together_t ompi_osc_cached_node_attach(ompi_osc_cached_window_t 
         return together;
     }
     for (int i = size - 1; 0 <= i; --i) {
-        if (is_on_node(comm, i)) {
+        if (ompi_osc_cached_is_near(comm->c_local_group, i)) {
             first = i;
             ++ranks;
         }
@@ -411,9 +391,9 @@ void ompi_osc_cached_node_begin(ompi_osc_cached_window_t *window,
         window->sharing = NULL;
         return;
     }
-    window->shared_modes =
-        (declared ? 1U << OSC_CACHED_MODE_ALWAYS | 1U << OSC_CACHED_MODE_USER : 0)
-        | (coherent ? 1U << OSC_CACHED_MODE_COHERENT : 0);
+    /* not both: what modes always and user keep, no owner knows of, and no INV comes for it */
+    window->shared_modes = coherent ? 1U << OSC_CACHED_MODE_COHERENT
+                                    : 1U << OSC_CACHED_MODE_ALWAYS | 1U << OSC_CACHED_MODE_USER;
     /* what the private cache's stamps have so far, those of the segment have, too */
     sharing->shared.more = window->cache.more;
     sharing->shared.more_context = window->cache.more_context;

@@ -44,10 +44,12 @@ void ompi_osc_cached_storage_give_up(const ompi_win_t *win);
  * The inner component has made the window, or not (result): then all is undone.
  *
  * @param why_not  a topic of the help texts
+ * @param refused  its processes have agreed on no window, and all call this; NULL: they have not
  * @param seen     the kernel of this process sees what others write; by a device they could write
  *                 past it
  */
-void ompi_osc_cached_storage_attach(ompi_win_t *win, int result, const char *why_not, bool seen);
+void ompi_osc_cached_storage_attach(ompi_win_t *win, int result, const char *why_not,
+                                    ompi_communicator_t *refused, bool seen);
 
 /** Where the bytes of a window on a file are. */
 typedef struct {

@@ -21,6 +21,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "osc_cached_descriptor.h"
+
 uint64_t ompi_osc_cached_file_page(void)
 {
     return (uint64_t) sysconf(_SC_PAGESIZE);
@@ -69,14 +71,18 @@ static void path_of(const ompi_osc_cached_file_t *file, char path[PATH_MAX])
     }
 }
 
+static bool is_same(const struct stat *one, const struct stat *other)
+{
+    return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
+}
+
 static void unlink_it(const ompi_osc_cached_file_t *file)
 {
     struct stat ours, found;
     char path[PATH_MAX];
 
     path_of(file, path);
-    if (0 == fstat(file->descriptor, &ours) && 0 == lstat(path, &found)
-        && ours.st_dev == found.st_dev && ours.st_ino == found.st_ino) {
+    if (0 == fstat(file->descriptor, &ours) && 0 == lstat(path, &found) && is_same(&ours, &found)) {
         (void) unlink(path);
     }
 }
@@ -94,23 +100,48 @@ static owner_t lock(int descriptor, uint64_t from, uint64_t length)
                                                          : UNKNOWN;
 }
 
-/* Room for all bytes of the file; 0 or errno. */
-static int allocate(int descriptor, uint64_t from, uint64_t length)
+/* Is the window that has these bytes being freed?  Then its processes have only to wait for each
+ * other. */
+static bool is_being_freed(int descriptor, uint64_t from, uint64_t length)
 {
+    struct flock range = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t) from, .l_len = (off_t) length};
+
+    return 0 == fcntl(descriptor, F_OFD_GETLK, &range) && F_WRLCK != range.l_type;
+}
+
+/* The same, when a window that is being freed has them no more. */
+static owner_t lock_freed(int descriptor, uint64_t from, uint64_t length)
+{
+    enum { MILLISECONDS = 5000 };
+    owner_t owner = lock(descriptor, from, length);
+
+    for (int i = 0; i < MILLISECONDS && OTHERS == owner && is_being_freed(descriptor, from, length);
+         ++i) {
+        (void) usleep(1000);
+        owner = lock(descriptor, from, length);
+    }
+    return owner;
+}
+
+/* Room for all bytes of the file; 0 or errno. */
+static int allocate(const ompi_osc_cached_file_t *file, const struct stat *status)
+{
+    uint64_t from = file->wish.offset, end = from + file->plan.file_size;
+    uint64_t length = (uint64_t) status->st_size;
     struct rlimit limit;
-    struct stat status;
-    int error;
 
     /* beyond the limit of the process, fallocate would end it by a signal */
-    if (0 == fstat(descriptor, &status) && 0 == getrlimit(RLIMIT_FSIZE, &limit)
-        && RLIM_INFINITY != limit.rlim_cur && (uint64_t) status.st_size < from + length
-        && limit.rlim_cur < from + length) {
+    if (0 == getrlimit(RLIMIT_FSIZE, &limit) && RLIM_INFINITY != limit.rlim_cur && length < end
+        && limit.rlim_cur < end) {
         return EFBIG;
     }
-    do {
-        error = posix_fallocate(descriptor, (off_t) from, (off_t) length);
-    } while (EINTR == error);
-    return error;
+    /* it takes all there is before it says that this is not enough, and others have none then */
+    if (length < end && file->room < end - ((length < from) ? from : length)) {
+        return ENOSPC;
+    }
+    return ompi_osc_cached_reserve_room(file->descriptor, from, file->plan.file_size,
+                                        file->in_memory);
 }
 
 /* Is the file in one of some file systems? */
@@ -173,6 +204,12 @@ static bool map(ompi_osc_cached_file_t *file)
         [OSC_CACHED_FILE_SEQUENTIAL] = MADV_SEQUENTIAL,
         [OSC_CACHED_FILE_NORMAL] = MADV_NORMAL,
     };
+    static const int for_reads[] = {
+        /* of the helper */
+        [OSC_CACHED_FILE_RANDOM] = POSIX_FADV_RANDOM,
+        [OSC_CACHED_FILE_SEQUENTIAL] = POSIX_FADV_SEQUENTIAL,
+        [OSC_CACHED_FILE_NORMAL] = POSIX_FADV_NORMAL,
+    };
     const osc_cached_file_plan_t *plan = &file->plan;
     uint64_t page = ompi_osc_cached_file_page();
     uint64_t size = plan->memory_size + plan->file_size;
@@ -195,6 +232,7 @@ static bool map(ompi_osc_cached_file_t *file)
             return false;
         }
         (void) madvise(base + plan->file_start, plan->file_size, advice[file->wish.access]);
+        (void) posix_fadvise(file->descriptor, 0, 0, for_reads[file->wish.access]);
     }
     return true;
 }
@@ -223,8 +261,9 @@ static uint64_t room(int descriptor)
 ompi_osc_cached_file_state_t ompi_osc_cached_file_open(ompi_osc_cached_file_t *file, int *error)
 {
     const osc_cached_file_plan_t *plan = &file->plan;
+    enum { TRIES = 100 };
     char path[PATH_MAX];
-    struct stat status;
+    struct stat status, found;
 
     file->descriptor = -1;
     file->created = file->on_network = file->in_memory = false;
@@ -232,16 +271,29 @@ ompi_osc_cached_file_state_t ompi_osc_cached_file_open(ompi_osc_cached_file_t *f
     file->base = NULL;
     *error = 0;
     if (0 < plan->file_size) {
-        file->descriptor = open_or_create(&file->wish, &file->created);
-        if (-1 == file->descriptor || 0 != fstat(file->descriptor, &status)) {
-            *error = errno;
-            return (EISDIR == errno) ? OSC_CACHED_FILE_KIND : OSC_CACHED_FILE_UNUSABLE;
+        /* who had the file may have removed it, or made it longer, until we had the lock */
+        for (int tries = 0; tries < TRIES; ++tries) {
+            if (-1 != file->descriptor) {
+                (void) close(file->descriptor);
+            }
+            file->descriptor = open_or_create(&file->wish, &file->created);
+            if (-1 == file->descriptor) {
+                *error = errno;
+                return (EISDIR == errno) ? OSC_CACHED_FILE_KIND : OSC_CACHED_FILE_UNUSABLE;
+            }
+            if (OTHERS == lock_freed(file->descriptor, file->wish.offset, plan->file_size)) {
+                return OSC_CACHED_FILE_BUSY;
+            }
+            if (0 != fstat(file->descriptor, &status)) {
+                *error = errno;
+                return OSC_CACHED_FILE_UNUSABLE;
+            }
+            if (0 == stat(file->wish.name, &found) && is_same(&status, &found)) {
+                break;
+            }
         }
         if (!S_ISREG(status.st_mode)) {
             return OSC_CACHED_FILE_KIND;
-        }
-        if (OTHERS == lock(file->descriptor, file->wish.offset, plan->file_size)) {
-            return OSC_CACHED_FILE_BUSY;
         }
         file->on_network = is_on_network(file->descriptor);
         file->in_memory = is_in_memory(file->descriptor);
@@ -249,7 +301,7 @@ ompi_osc_cached_file_state_t ompi_osc_cached_file_open(ompi_osc_cached_file_t *f
         file->identity = identity_of(path, (uint64_t) status.st_ino);
         file->length = (uint64_t) status.st_size;
         file->room = room(file->descriptor);
-        *error = allocate(file->descriptor, file->wish.offset, plan->file_size);
+        *error = allocate(file, &status);
         if (0 != *error) {
             return (ENOSPC == *error || EDQUOT == *error || EFBIG == *error)
                        ? OSC_CACHED_FILE_FULL
@@ -258,7 +310,7 @@ ompi_osc_cached_file_state_t ompi_osc_cached_file_open(ompi_osc_cached_file_t *f
     }
     if (0 < plan->file_size + plan->memory_size && !map(file)) {
         *error = errno;
-        return OSC_CACHED_FILE_UNUSABLE;
+        return (ENOMEM == errno) ? OSC_CACHED_FILE_MEMORY : OSC_CACHED_FILE_UNUSABLE;
     }
     return OSC_CACHED_FILE_GOOD;
 }
@@ -310,12 +362,22 @@ bool ompi_osc_cached_file_redirty(const ompi_osc_cached_file_t *file)
 
 void ompi_osc_cached_file_leave(ompi_osc_cached_file_t *file)
 {
-    struct flock all = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+    struct flock range = {.l_type = F_RDLCK,
+                          .l_whence = SEEK_SET,
+                          .l_start = (off_t) file->wish.offset,
+                          .l_len = (off_t) file->plan.file_size};
 
     if (file->wish.unlinks && -1 != file->descriptor) {
         unlink_it(file);
     }
     file->wish.unlinks = false;
+    (void) fcntl(file->descriptor, F_OFD_SETLK, &range);
+}
+
+void ompi_osc_cached_file_unlock(ompi_osc_cached_file_t *file)
+{
+    struct flock all = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+
     (void) fcntl(file->descriptor, F_OFD_SETLK, &all);
 }
 
@@ -331,6 +393,7 @@ void ompi_osc_cached_file_close(ompi_osc_cached_file_t *file)
     unmap(file);
     if (-1 != file->descriptor) {
         ompi_osc_cached_file_leave(file);
+        ompi_osc_cached_file_unlock(file); /* a child of the process may have the descriptor, too */
         (void) close(file->descriptor);
         file->descriptor = -1;
     }

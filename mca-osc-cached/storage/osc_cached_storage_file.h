@@ -33,6 +33,7 @@ typedef enum {
     OSC_CACHED_FILE_GOOD,
     OSC_CACHED_FILE_UNUSABLE, /**< errno tells */
     OSC_CACHED_FILE_FULL,     /**< no room for it */
+    OSC_CACHED_FILE_MEMORY,   /**< no memory, or no addresses */
     OSC_CACHED_FILE_BUSY,     /**< another window has these bytes */
     OSC_CACHED_FILE_KIND,     /**< a directory, a device ... */
 } ompi_osc_cached_file_state_t;
@@ -67,8 +68,12 @@ static inline char *ompi_osc_cached_file_bytes(const ompi_osc_cached_file_t *fil
     return file->base + file->plan.file_start;
 }
 
-/** Remove it if the wish says so, and let others have its bytes; it stays mapped. */
+/** Remove it if the wish says so; it stays mapped.  Who wants its bytes waits from now on, until
+ * they are unlocked. */
 void ompi_osc_cached_file_leave(ompi_osc_cached_file_t *file);
+
+/** Let others have its bytes. */
+void ompi_osc_cached_file_unlock(ompi_osc_cached_file_t *file);
 
 /** Whether it has a name by which others could find its bytes. */
 bool ompi_osc_cached_file_has_name(const ompi_osc_cached_file_t *file);

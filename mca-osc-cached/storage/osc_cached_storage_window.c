@@ -57,6 +57,7 @@ typedef struct storage {
     ompi_osc_cached_file_t file;
     ompi_osc_cached_track_t track;
     opal_mutex_t lock; /* of those who write to the file */
+    bool given_up;     /* the file is to be as it was */
     bool fresh;        /* MPI_Win_sync was not called yet */
     bool failed; /* the last MPI_Win_sync: which pages are not written is not known any more */
     osc_cached_dirty_t found; /* by the last MPI_Win_sync: pages that were changed, or all */
@@ -99,27 +100,6 @@ static void take_out(storage_t *storage)
 
 /* Info keys */
 
-/* @return whether the key is given */
-static bool read_key(opal_info_t *info, const char *key, char *value, size_t size)
-{
-    int flag = 0;
-
-    if (NULL == info) {
-        return false;
-    }
-#if OMPI_MAJOR_VERSION >= 5
-    opal_cstring_t *text = NULL;
-
-    if (OPAL_SUCCESS == opal_info_get(info, key, &text, &flag) && flag) {
-        snprintf(value, size, "%s", text->string);
-        OBJ_RELEASE(text);
-    }
-#else
-    (void) opal_info_get(info, key, (int) size - 1, value, &flag);
-#endif
-    return 0 != flag;
-}
-
 static void show_bad_key(const char *key, const char *value, const char *allowed)
 {
     opal_show_help(HELP, "storage-bad-key", true, opal_process_info.nodename, key, value, allowed);
@@ -133,7 +113,7 @@ bool ompi_osc_cached_storage_is_wanted(opal_info_t *info, int flavor)
     const char *allowed;
 
     if (MPI_WIN_FLAVOR_ALLOCATE != flavor
-        || !read_key(info, osc_cached_file_keys[0], value, sizeof(value))) {
+        || !ompi_osc_cached_read_key(info, osc_cached_file_keys[0], value, sizeof(value))) {
         return false;
     }
     osc_cached_file_wish_init(&wish);
@@ -166,7 +146,7 @@ static bool read_wish(opal_info_t *info, osc_cached_file_wish_t *wish)
     for (int i = 0; i < OSC_CACHED_FILE_KEYS; ++i) {
         const char *allowed = NULL;
 
-        if (read_key(info, osc_cached_file_keys[i], value, sizeof(value))) {
+        if (ompi_osc_cached_read_key(info, osc_cached_file_keys[i], value, sizeof(value))) {
             allowed = osc_cached_file_wish_take(wish, i, value);
         }
         if (NULL != allowed) {
@@ -220,6 +200,10 @@ static void show_refusal(const ompi_osc_cached_file_t *file, ompi_osc_cached_fil
     case OSC_CACHED_FILE_FULL:
         opal_show_help(HELP, "storage-full", true, strerror(error), host, name, offset, size,
                        (unsigned long) file->room);
+        break;
+    case OSC_CACHED_FILE_MEMORY:
+        opal_show_help(HELP, "storage-memory", true, strerror(error), host, name, size,
+                       (unsigned long) file->plan.memory_size);
         break;
     case OSC_CACHED_FILE_BUSY:
         opal_show_help(HELP, "storage-busy", true, host, name, offset, size);
@@ -325,6 +309,21 @@ static bool is_of_one_node(const ompi_osc_cached_file_t *file, ompi_communicator
     return 0 > other;
 }
 
+/* No process gets a window: who has not created its file closes it first; then nobody else has it.
+ */
+static void undo_all(storage_t *storage, ompi_communicator_t *comm)
+{
+    bool created = NULL != storage && storage->file.created;
+
+    if (NULL != storage && !created) {
+        ompi_osc_cached_file_undo(&storage->file);
+    }
+    (void) agree(comm, true);
+    if (created) {
+        ompi_osc_cached_file_undo(&storage->file);
+    }
+}
+
 int ompi_osc_cached_storage_open(ompi_win_t *win, void **base, size_t size,
                                  ompi_communicator_t *comm, opal_info_t *info)
 {
@@ -336,14 +335,7 @@ int ompi_osc_cached_storage_open(ompi_win_t *win, void **base, size_t size,
         all = agree(comm, is_of_one_node(&storage->file, comm));
     }
     if (!all) {
-        /* who has not created its file closes it first: then nobody else has it */
-        if (NULL != storage && !storage->file.created) {
-            ompi_osc_cached_file_undo(&storage->file);
-        }
-        (void) agree(comm, true);
-        if (NULL != storage && storage->file.created) {
-            ompi_osc_cached_file_undo(&storage->file);
-        }
+        undo_all(storage, comm);
         free(storage);
         return OMPI_ERROR;
     }
@@ -549,10 +541,14 @@ static int free_window(ompi_win_t *win)
      * the bytes of another one, or a new file of the same name. */
     ompi_osc_cached_file_leave(&storage->file);
     ret = storage->inner_free(win); /* after which nobody writes to the memory any more */
+    ompi_osc_cached_file_unlock(&storage->file);
     if (!storage->file.wish.discards && 0 < storage->file.plan.file_size
         && ompi_osc_cached_file_has_name(&storage->file)) {
         all_pages(storage, &dirty);
         written = write_back(storage, &dirty, true, undo_failure(storage));
+    }
+    if (storage->given_up && !storage->file.created) {
+        ompi_osc_cached_file_undo(&storage->file);
     }
     destroy(storage);
     return (OMPI_SUCCESS != ret) ? ret : written;
@@ -560,21 +556,28 @@ static int free_window(ompi_win_t *win)
 
 void ompi_osc_cached_storage_give_up(const ompi_win_t *win)
 {
-    ompi_osc_cached_file_t *file = &find(win)->file;
+    storage_t *storage = find(win);
+    ompi_osc_cached_file_t *file = &storage->file;
 
+    storage->given_up = true;
     file->wish.unlinks = file->created;
     file->wish.discards = true;
     opal_show_help(HELP, "storage-helper", true, opal_process_info.nodename, file->wish.name);
 }
 
-void ompi_osc_cached_storage_attach(ompi_win_t *win, int result, const char *why_not, bool seen)
+void ompi_osc_cached_storage_attach(ompi_win_t *win, int result, const char *why_not,
+                                    ompi_communicator_t *refused, bool seen)
 {
     storage_t *storage = find(win);
 
     if (OMPI_SUCCESS != result) {
         storage->track.faults = storage->track.pages = -1;
         opal_show_help(HELP, why_not, true, opal_process_info.nodename, storage->file.wish.name);
-        ompi_osc_cached_file_undo(&storage->file);
+        if (NULL != refused) {
+            undo_all(storage, refused);
+        } else {
+            ompi_osc_cached_file_undo(&storage->file);
+        }
         destroy(storage);
         return;
     }

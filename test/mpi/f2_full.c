@@ -1,9 +1,10 @@
 /* No room for the file of one process: an error on all of them, never a signal, and nothing is left
  * behind: a limit of the process, a full file system (a small tmpfs, where one can be mounted), and
- * one that says so.
+ * one that says so. What cannot fit is not asked for: others would have no room meanwhile.
  * test: for=osc-cached ranks=2 transport=shm,tcp limit=60 cflags=-rdynamic args=limit expect="text:There is no room for the file of a window: File too large"
  * test: for=osc-cached ranks=2 transport=shm limit=60 cflags=-rdynamic args=tmpfs expect="text:There is no room for the file of a window: No space left on device"
  * test: for=osc-cached ranks=3 transport=shm limit=60 cflags=-rdynamic args=quota expect="text:There is no room for the file of a window: Disk quota exceeded"
+ * test: for=osc-cached ranks=2 transport=shm limit=60 cflags=-rdynamic args=asked expect="text:There is no room for the file of a window: No space left on device"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -14,15 +15,18 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 
 enum { SIZE = 8 << 20 };
 
 static int full;
+static long long asked;
 
 /* In the place of the C library's: the component calls it. */
 int posix_fallocate(int file, off_t from, off_t length)
 {
+    asked = length;
     /* disks give what they have before they say that it is not enough */
     length = full ? length / 2 : length;
     return (0 == syscall(SYS_fallocate, file, 0, from, length)) ? (full ? EDQUOT : 0) : errno;
@@ -51,6 +55,19 @@ int main(int argc, char **argv)
         }
     }
     snprintf(name, sizeof(name), "%s", storage_name("old"));
+    if (0 == strcmp(kind, "asked")) {
+        struct statvfs status;
+
+        OK(statvfs(storage_folder, &status));
+        asked = 0;
+        FAILS(storage_allocate((MPI_Aint) (status.f_bavail * status.f_bsize + (1 << 30)), 1, &base,
+                               &win, "new", NULL),
+              MPI_ERR_WIN);
+        CHECK(0 == asked, "asked for %lld bytes", asked);
+        CHECK(0 != access(storage_name("new"), F_OK), "a file is left behind");
+        storage_end();
+        return test_done();
+    }
     /* the last one has no room */
     if (test_size - 1 == test_rank) {
         OK(getrlimit(RLIMIT_FSIZE, &old));

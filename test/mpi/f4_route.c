@@ -2,7 +2,7 @@
  * is asked for, where there is RDMA, and where gets would be late. A file system in memory is memory.
  * Who cannot serve it is an error on all processes, and a text.
  * test: for=osc-cached ranks=2 transport=shm,tcp limit=60 cflags=-rdynamic args=auto
- * test: for=osc-cached ranks=2 transport=shm limit=60 cflags=-rdynamic args=off mca="osc_cached_helper=off" expect="text:gets have arrived"
+ * test: for=osc-cached ranks=2,3 transport=shm limit=60 cflags=-rdynamic args=off mca="osc_cached_helper=off" expect="text:gets have arrived"
  * test: for=osc-cached ranks=2 transport=shm limit=60 cflags=-rdynamic args=off mca="osc_cached_helper=off osc_cached_storage_route=helper" expect="text:gets have arrived"
  * test: for=osc-cached ranks=2 transport=shm limit=60 cflags=-rdynamic args="unwrapped off" expect="text:gets have arrived"
  * test: for=osc-cached ranks=2 transport=shm limit=60 cflags=-rdynamic args=inner mca="osc_cached_helper=on osc_cached_storage_route=inner"
@@ -92,11 +92,30 @@ static void use(MPI_Win win, long *base)
     CHECK(100 + left == base[LONGS - 2], "has %ld", base[LONGS - 2]);
 }
 
+/* The same when all have parts of one file. */
+static void refuse_shared(void)
+{
+    char shared[160], offset[32], *base;
+    MPI_Win win;
+
+    strcpy(shared, storage_name("shared"));
+    OK(MPI_Bcast(shared, sizeof(shared), MPI_CHAR, 0, MPI_COMM_WORLD));
+    snprintf(offset, sizeof(offset), "%d", test_rank << 16);
+    for (int i = 0; i < 10; ++i) {
+        FAILS(storage_allocate(1 << 16, 1, &base, &win, shared, "storage_alloc_offset", offset,
+                               NULL),
+              MPI_ERR_WIN);
+        test_barrier();
+        CHECK(0 != access(shared, F_OK), "the file of all is left behind");
+        test_barrier();
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *inner = getenv("OMPI_MCA_osc_cached_inner"), *who = argv[argc - 1];
     char name[64] = "window", *base;
-    int has, in_memory, served;
+    int has, in_memory, served, file;
     struct counters c;
     MPI_Win win;
 
@@ -123,6 +142,7 @@ int main(int argc, char **argv)
             FAILS(storage_allocate(LONGS * sizeof(long), sizeof(long), &base, &win, name, NULL),
                   MPI_ERR_WIN);
             CHECK(0 != access(storage_name(name), F_OK), "a file is left behind");
+            refuse_shared();
             storage_end();
             return test_done();
         }
@@ -137,6 +157,14 @@ int main(int argc, char **argv)
               MPI_ERR_WIN);
         CHECK(0 < refused, "nobody asked");
         CHECK(0 != access(storage_name(name), F_OK), "a file is left behind");
+        threadless = 1; /* the helper is there */
+        file = open(storage_name(name), O_CREAT | O_RDWR, 0600);
+        CHECK(4 == write(file, "user", 4), "write");
+        FAILS(storage_allocate(LONGS * sizeof(long), sizeof(long), &base, &win, name, NULL),
+              MPI_ERR_WIN);
+        CHECK(4 == lseek(file, 0, SEEK_END), "a file of the user is longer now");
+        close(file);
+        threadless = 0;
         OK(storage_allocate(LONGS * sizeof(long), sizeof(long), &base, &win, name, NULL));
         OK(MPI_Win_free(&win));
         storage_end();

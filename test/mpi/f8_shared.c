@@ -1,10 +1,12 @@
 /* Two windows on the same bytes of a file are refused, of one process and of two; different bytes of
  * one file are not. On a network file system the processes of a file must be on one node. A freed
- * window has nothing any more, even if a process still writes.
+ * window has nothing any more, even if a process still writes; one that is freed has its bytes until
+ * the last of its processes frees it.
  * test: for=osc-cached ranks=2,4 transport=shm,tcp limit=60 cflags=-rdynamic args=ranks expect="text:is on the same bytes of the file"
  * test: for=osc-cached ranks=2 transport=shm limit=60 cflags=-rdynamic args=windows expect="text:is on the same bytes of the file"
  * test: for=osc-cached ranks=2,4 transport=shm,tcp limit=60 cflags=-rdynamic args=offsets
  * test: for=osc-cached ranks=2,4 transport=shm,tcp limit=60 cflags=-rdynamic args=again
+ * test: for=osc-cached ranks=3 transport=shm,tcp limit=60 cflags=-rdynamic args=late expect="text:is on the same bytes of the file"
  * test: for=osc-cached ranks=2 transport=tcp limit=60 cflags=-rdynamic args=network allow=".*"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
@@ -64,6 +66,67 @@ static void again(const char *shared, const char *unlinks)
     test_barrier();
 }
 
+/* A window of this process alone. */
+static int allocate_alone(const char *name, char **base, MPI_Win *win)
+{
+    MPI_Info info;
+    int ret;
+
+    OK(MPI_Info_create(&info));
+    OK(MPI_Info_set(info, "alloc_type", "storage"));
+    OK(MPI_Info_set(info, "storage_alloc_filename", name));
+    ret = MPI_Win_allocate(1 << 16, 1, info, MPI_COMM_SELF, base, win);
+    OK(MPI_Info_free(&info));
+    return ret;
+}
+
+/* The first process frees the window, the second one does not yet, and puts to it. The third one has
+ * none: may it have the bytes of the first one? */
+static void late(const char *shared)
+{
+    char *base, put = 'a';
+    MPI_Comm both;
+    MPI_Info info;
+    MPI_Win win;
+    int ret;
+
+    OK(MPI_Comm_split(MPI_COMM_WORLD, test_rank / 2, 0, &both));
+    if (2 == test_rank) {
+        OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+        OK(MPI_Recv(NULL, 0, MPI_BYTE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        ret = allocate_alone(shared, &base, &win);
+        if (MPI_SUCCESS == ret) {
+            base[100] = 'b';
+        }
+        OK(MPI_Sendrecv(NULL, 0, MPI_BYTE, 1, 0, NULL, 0, MPI_BYTE, 1, 0, MPI_COMM_WORLD,
+                        MPI_STATUS_IGNORE));
+        if (MPI_SUCCESS == ret) {
+            CHECK('b' == base[100], "another window has written %c to this one", base[100]);
+            OK(MPI_Win_free(&win));
+            fprintf(stderr, "is on the same bytes of the file\n"); /* unless it came after all */
+        }
+        OK(MPI_Comm_free(&both));
+        return;
+    }
+    OK(MPI_Info_create(&info));
+    OK(MPI_Info_set(info, "alloc_type", "storage"));
+    OK(MPI_Info_set(info, "storage_alloc_filename",
+                    (0 == test_rank) ? shared : storage_name("other")));
+    OK(MPI_Win_allocate(1 << 16, 1, info, both, &base, &win));
+    OK(MPI_Info_free(&info));
+    if (1 == test_rank) {
+        usleep(200000); /* the first one is in MPI_Win_free */
+        OK(MPI_Send(NULL, 0, MPI_BYTE, 2, 0, MPI_COMM_WORLD));
+        OK(MPI_Recv(NULL, 0, MPI_BYTE, 2, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));
+        OK(MPI_Put(&put, 1, MPI_CHAR, 0, 100, 1, MPI_CHAR, win));
+        OK(MPI_Win_unlock(0, win));
+        OK(MPI_Send(NULL, 0, MPI_BYTE, 2, 0, MPI_COMM_WORLD));
+    }
+    OK(MPI_Win_free(&win));
+    OK(MPI_Comm_free(&both));
+}
+
 int main(int argc, char **argv)
 {
     const char *kind = argv[1];
@@ -110,6 +173,8 @@ int main(int argc, char **argv)
     } else if (0 == strcmp(kind, "again")) {
         again(shared, "false");
         again(shared, "true");
+    } else if (0 == strcmp(kind, "late")) {
+        late(shared);
     } else {
         network = 1;
         if (nodes) {
