@@ -132,7 +132,8 @@ static void end_watch(watched_t *watched)
     LLAMATCH_MATCHING_LOCK(&state->matching_lock);
     state->queues->engine.watch = NULL;
     if (NULL != advice) {
-        llamatch_advice_add(advice, watched->comm->c_name, &watched->watch, &state->queues->engine);
+        llamatch_advice_add(advice, mca_pml_llamatch_name(watched->comm), &watched->watch,
+                            &state->queues->engine);
     }
     LLAMATCH_MATCHING_UNLOCK(&state->matching_lock);
     free(watched);

@@ -84,8 +84,8 @@ void mca_pml_llamatch_summary_add(ompi_communicator_t *comm)
     }
     opal_mutex_lock(&lock);
     if (num_comms++ < MAX_COMMS) {
-        append("\n  %s, rank %d of %d, engine %s", comm->c_name, ompi_comm_rank(comm),
-               ompi_comm_size(comm),
+        append("\n  %s, rank %d of %d, engine %s", mca_pml_llamatch_name(comm),
+               ompi_comm_rank(comm), ompi_comm_size(comm),
                mca_pml_llamatch_word(mca_pml_llamatch_engines, (int) engine->setup->kind));
         append_queues(stats);
     }

@@ -449,12 +449,20 @@ void mca_pml_llamatch_tuning_add_comm(struct ompi_communicator_t *comm)
 
 void mca_pml_llamatch_tuning_del_comm(struct ompi_communicator_t *comm)
 {
+    /* another thread that has completed a probe of it may still have the lock */
+    LLAMATCH_MATCHING_LOCK(&comm->c_pml_comm->matching_lock);
+    LLAMATCH_MATCHING_UNLOCK(&comm->c_pml_comm->matching_lock);
     if (comm->c_pml_comm->queues->pauses_heater) {
         mca_pml_llamatch_heater_pause(false);
     }
     mca_pml_llamatch_summary_add(comm);
     mca_pml_llamatch_advise_del_comm(comm);
     mca_pml_llamatch_pvar_freed(comm);
+}
+
+const char *mca_pml_llamatch_name(const struct ompi_communicator_t *comm)
+{
+    return ('\0' == comm->c_name[0]) ? "(no name)" : comm->c_name;
 }
 
 /* --- start and end -------------------------------------------------------------------------- */

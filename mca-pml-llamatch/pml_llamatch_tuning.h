@@ -78,6 +78,9 @@ void mca_pml_llamatch_release(opal_object_t *object);
 void mca_pml_llamatch_tuning_add_comm(struct ompi_communicator_t *comm);
 void mca_pml_llamatch_tuning_del_comm(struct ompi_communicator_t *comm);
 
+/** Its name, or that it has none: spawned and merged ones do not. */
+const char *mca_pml_llamatch_name(const struct ompi_communicator_t *comm);
+
 /** Help text for a parameter that ob1 registers without one, or NULL. */
 const char *mca_pml_llamatch_inherited_help(const char *name);
 

@@ -49,7 +49,7 @@ static int wrong(const char *text, int wanted)
 int main(int argc, char **argv)
 {
     MPI_Request requests[8];
-    MPI_Comm comm;
+    MPI_Comm comm, nameless;
     char text[64];
     int bad = 0;
 
@@ -72,6 +72,18 @@ int main(int argc, char **argv)
         OK(MPI_Waitall(8, requests, MPI_STATUSES_IGNORE));
     }
     OK(MPI_Comm_free(&comm));
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &nameless));
+    OK(MPI_Comm_set_name(nameless, ""));
+    if (0 == test_rank) {
+        OK(MPI_Irecv(NULL, 0, MPI_INT, 1, 0, nameless, &requests[0]));
+    }
+    test_barrier();
+    if (1 == test_rank) {
+        OK(MPI_Send(NULL, 0, MPI_INT, 0, 0, nameless));
+    } else if (0 == test_rank) {
+        OK(MPI_Wait(&requests[0], MPI_STATUS_IGNORE));
+    }
+    OK(MPI_Comm_free(&nameless));
     MPI_Finalize();
     fflush(stderr);
 
@@ -80,6 +92,7 @@ int main(int argc, char **argv)
     bad |= wrong("seen, rank 0 of 2, engine auto", 0 == test_rank);
     /* matches, most, searches, depth, deepest, hashes: 8 + 7 + ... + 1 in 8 */
     bad |= wrong("posted 8 8 8 4.5 8 0", 0 == test_rank);
+    bad |= wrong("(no name), rank 0 of 2", 0 == test_rank);
     bad |= wrong("MPI_COMM_WORLD, rank", 1);
     bad |= wrong("total of ", 1);
     bad |= wrong("arena: ", 1);

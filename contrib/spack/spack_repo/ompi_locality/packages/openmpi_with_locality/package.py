@@ -37,6 +37,7 @@ PATCHES = (
     "0016-pml-ob1-pending-ack.patch",
     "0021-pml-ob1-probe-failed.patch",
     "0029-pml-ob1-any-source-matched.patch",
+    "0030-pml-ob1-freed-communicator.patch",
     "0017-mca-base-pvar-dump.patch",
     "0018-mpiext-cached.patch",
     "0027-mpiext-cached-fortran.patch",
