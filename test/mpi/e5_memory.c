@@ -7,7 +7,7 @@
  * test: for=osc-cached needs=cache cache="mode=always share=on memory=600K" ranks=3,4 transport=shm,tcp limit=60 cflags=-rdynamic args=little
  * test: for=osc-cached needs=cache cache="mode=always share=on" ranks=3 transport=shm limit=60 cflags=-rdynamic args=limit expect="text:Each process keeps a cache"
  * test: for=osc-cached needs=cache cache="mode=always share=on" ranks=3 transport=shm limit=60 cflags=-rdynamic args=keys
- * test: for=osc-cached needs=cache cache="mode=always share=on memory=1G" ranks=2 transport=shm,tcp limit=60 cflags=-rdynamic args=descriptors expect="text:Each process keeps a cache"
+ * test: for=osc-cached needs=cache cache="mode=always share=on memory=1G" ranks=3 transport=shm,tcp limit=60 cflags=-rdynamic args=descriptors expect="text:Each process keeps a cache"
  * test: for=osc-cached needs=cache cache="mode=always share=on" ranks=3 transport=shm limit=60 cflags=-rdynamic args=signals
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
