@@ -226,7 +226,7 @@ static void init_all(opal_list_t *components, int output)
 static void load(origin_t origin)
 {
     mca_base_framework_t one;
-    char **found, **unwanted = opal_argv_copy(wrappers);
+    char **found, **unwanted;
     char *joined = NULL;
     int wanted = 0;
 
@@ -234,6 +234,7 @@ static void load(origin_t origin)
         return;
     }
     is_loaded[origin] = true;
+    unwanted = opal_argv_copy(wrappers);
     opal_argv_append_nosize(&unwanted, OSC_CACHED_INNER_OWNER);
     found = available();
     for (int i = 0; i < opal_argv_count(found); ++i) {
@@ -332,10 +333,19 @@ void ompi_osc_cached_inner_finalize(void)
 
 /* Choosing */
 
+/* osc/pt2pt says yes to osc_query, and with MPI_THREAD_MULTIPLE no to osc_select. */
+static bool is_late_to_refuse(const ompi_osc_base_component_t *component)
+{
+    return with_mpi_threads && 0 == strcmp("pt2pt", component->osc_version.mca_component_name);
+}
+
 static int ask(ompi_osc_base_component_t *component, ompi_osc_cached_request_t *r)
 {
     int priority =
-        component->osc_query(r->win, r->base, r->size, r->disp_unit, r->comm, r->info, r->flavor);
+        is_late_to_refuse(component)
+            ? OMPI_ERR_NOT_SUPPORTED
+            : component->osc_query(r->win, r->base, r->size, r->disp_unit, r->comm, r->info,
+                                   r->flavor);
 
     opal_output_verbose(MCA_BASE_VERBOSE_INFO, ompi_osc_base_framework.framework_output,
                         "osc/cached: component %s answers priority %d",

@@ -32,6 +32,7 @@
 #include "ompi/constants.h"
 #include "ompi/datatype/ompi_datatype.h"
 
+#include "osc_cached_memory.h"
 #include "osc_cached_type.h"
 
 enum {
@@ -54,24 +55,58 @@ typedef struct ompi_osc_cached_layouts_t {
     layout_t layouts[LAYOUTS];
 } layouts_t;
 
-void ompi_osc_cached_type_copy(const osc_cached_buffer_t *buffer, void *bytes, size_t size,
-                               bool to_buffer)
+/* To or from the memory of a device, which Open MPI's convertor knows. */
+static void copy_by_convertor(opal_convertor_t *convertor, void *bytes, size_t size, bool to_buffer)
 {
-    const ompi_datatype_t *type = buffer->type;
-    opal_convertor_t convertor;
     struct iovec iov = {bytes, size};
     uint32_t num_iov = 1;
     size_t done = size;
 
+    (void) (to_buffer ? opal_convertor_unpack(convertor, &iov, &num_iov, &done)
+                      : opal_convertor_pack(convertor, &iov, &num_iov, &done));
+}
+
+/* By the runs that inner components see, too: the pack and unpack functions of Open MPI 5.0 are
+ * wrong for complex numbers whose distance is no multiple of their size. */
+static void copy_runs(opal_convertor_t *convertor, char *bytes, size_t size, bool to_buffer)
+{
+    struct iovec runs[32];
+    bool done = false;
+
+    while (0 < size && !done) {
+        uint32_t count = sizeof(runs) / sizeof(runs[0]);
+        size_t ignored = SIZE_MAX;
+
+        done = 0 != opal_convertor_raw(convertor, runs, &count, &ignored);
+        for (uint32_t i = 0; i < count && 0 < size; ++i) {
+            size_t run = (runs[i].iov_len < size) ? runs[i].iov_len : size;
+
+            memcpy(to_buffer ? runs[i].iov_base : bytes, to_buffer ? bytes : runs[i].iov_base, run);
+            bytes += run;
+            size -= run;
+        }
+    }
+}
+
+void ompi_osc_cached_type_copy(const osc_cached_buffer_t *buffer, void *bytes, size_t size,
+                               bool to_buffer)
+{
+    const ompi_datatype_t *type = buffer->type;
+    bool on_device = ompi_osc_cached_is_on_device(buffer->address);
+    opal_convertor_t convertor;
+
     OBJ_CONSTRUCT(&convertor, opal_convertor_t);
-    if (to_buffer) {
+    if (on_device && to_buffer) {
         (void) opal_convertor_copy_and_prepare_for_recv(
             ompi_mpi_local_convertor, &type->super, buffer->count, buffer->address, 0, &convertor);
-        (void) opal_convertor_unpack(&convertor, &iov, &num_iov, &done);
     } else {
         (void) opal_convertor_copy_and_prepare_for_send(
             ompi_mpi_local_convertor, &type->super, buffer->count, buffer->address, 0, &convertor);
-        (void) opal_convertor_pack(&convertor, &iov, &num_iov, &done);
+    }
+    if (on_device) {
+        copy_by_convertor(&convertor, bytes, size, to_buffer);
+    } else {
+        copy_runs(&convertor, bytes, size, to_buffer);
     }
     OBJ_DESTRUCT(&convertor);
 }
