@@ -27,6 +27,7 @@ bool ompi_osc_cached_read_key(opal_info_t *info, const char *key, char *value, s
     }
 #else
     (void) opal_info_get(info, key, (int) size - 1, value, &flag);
+    value[size - 1] = '\0';
 #endif
     return 0 != flag;
 }

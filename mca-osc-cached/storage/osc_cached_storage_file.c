@@ -110,7 +110,7 @@ static bool is_being_freed(int descriptor, uint64_t from, uint64_t length)
     return 0 == fcntl(descriptor, F_OFD_GETLK, &range) && F_WRLCK != range.l_type;
 }
 
-/* The same, when a window that is being freed has them no more. */
+/* As lock(); waits while the window that has the bytes is being freed. */
 static owner_t lock_freed(int descriptor, uint64_t from, uint64_t length)
 {
     enum { MILLISECONDS = 5000 };

@@ -56,16 +56,8 @@ int posix_fallocate(int file, off_t from, off_t length)
 /* A window of this process alone. */
 static int allocate(const char *name, const char *unlinks, char **base, MPI_Win *win)
 {
-    MPI_Info info;
-    int ret;
-
-    OK(MPI_Info_create(&info));
-    OK(MPI_Info_set(info, "alloc_type", "storage"));
-    OK(MPI_Info_set(info, "storage_alloc_filename", name));
-    OK(MPI_Info_set(info, "storage_alloc_unlink", unlinks));
-    ret = MPI_Win_allocate(SIZE, 1, info, MPI_COMM_SELF, base, win);
-    OK(MPI_Info_free(&info));
-    return ret;
+    return storage_allocate_in(MPI_COMM_SELF, SIZE, 1, base, win, name, "storage_alloc_unlink",
+                               unlinks, NULL);
 }
 
 int main(int argc, char **argv)

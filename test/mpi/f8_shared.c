@@ -66,27 +66,12 @@ static void again(const char *shared, const char *unlinks)
     test_barrier();
 }
 
-/* A window of this process alone. */
-static int allocate_alone(const char *name, char **base, MPI_Win *win)
-{
-    MPI_Info info;
-    int ret;
-
-    OK(MPI_Info_create(&info));
-    OK(MPI_Info_set(info, "alloc_type", "storage"));
-    OK(MPI_Info_set(info, "storage_alloc_filename", name));
-    ret = MPI_Win_allocate(1 << 16, 1, info, MPI_COMM_SELF, base, win);
-    OK(MPI_Info_free(&info));
-    return ret;
-}
-
 /* The first process frees the window, the second one does not yet, and puts to it. The third one has
  * none: may it have the bytes of the first one? */
 static void late(const char *shared)
 {
     char *base, put = 'a';
     MPI_Comm both;
-    MPI_Info info;
     MPI_Win win;
     int ret;
 
@@ -94,7 +79,7 @@ static void late(const char *shared)
     if (2 == test_rank) {
         OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
         OK(MPI_Recv(NULL, 0, MPI_BYTE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-        ret = allocate_alone(shared, &base, &win);
+        ret = storage_allocate_in(MPI_COMM_SELF, 1 << 16, 1, &base, &win, shared, NULL);
         if (MPI_SUCCESS == ret) {
             base[100] = 'b';
         }
@@ -108,12 +93,7 @@ static void late(const char *shared)
         OK(MPI_Comm_free(&both));
         return;
     }
-    OK(MPI_Info_create(&info));
-    OK(MPI_Info_set(info, "alloc_type", "storage"));
-    OK(MPI_Info_set(info, "storage_alloc_filename",
-                    (0 == test_rank) ? shared : storage_name("other")));
-    OK(MPI_Win_allocate(1 << 16, 1, info, both, &base, &win));
-    OK(MPI_Info_free(&info));
+    OK(storage_allocate_in(both, 1 << 16, 1, &base, &win, (0 == test_rank) ? shared : "other", NULL));
     if (1 == test_rank) {
         usleep(200000); /* the first one is in MPI_Win_free */
         OK(MPI_Send(NULL, 0, MPI_BYTE, 2, 0, MPI_COMM_WORLD));

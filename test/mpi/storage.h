@@ -51,8 +51,10 @@ __attribute__((unused)) static const char *storage_name(const char *name)
 
 /* A window on a file: pairs of key and value, ended by NULL; a name without a slash is one of this
  * process. */
-__attribute__((unused, sentinel)) static int storage_allocate(MPI_Aint bytes, int unit, void *base,
-                                                              MPI_Win *win, const char *name, ...)
+#define storage_allocate(...) storage_allocate_in(MPI_COMM_WORLD, __VA_ARGS__)
+__attribute__((unused, sentinel)) static int storage_allocate_in(MPI_Comm comm, MPI_Aint bytes,
+                                                                 int unit, void *base, MPI_Win *win,
+                                                                 const char *name, ...)
 {
     va_list pairs;
     const char *key;
@@ -70,7 +72,7 @@ __attribute__((unused, sentinel)) static int storage_allocate(MPI_Aint bytes, in
         OK(MPI_Info_set(info, key, va_arg(pairs, const char *)));
     }
     va_end(pairs);
-    ret = MPI_Win_allocate(bytes, unit, info, MPI_COMM_WORLD, base, win);
+    ret = MPI_Win_allocate(bytes, unit, info, comm, base, win);
     OK(MPI_Info_free(&info));
     if (MPI_SUCCESS == ret) {
         test_win(*win);
