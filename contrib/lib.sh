@@ -20,6 +20,14 @@ die()
     exit 1
 }
 
+# misused WHY: the command line is wrong. Of a command that has a function usage.
+misused()
+{
+    usage >&2
+    printf '\n%s: %s\n' "${0##*/}" "$*" >&2
+    exit 2
+}
+
 # elapsed SECONDS -> 1:05
 elapsed()
 {

@@ -67,7 +67,7 @@ step()
     ! is_kept "$name" "$log" || return 0
     printf '... %s\n' "$name"
     begin "$name"
-    "$@" >"$log" 2>&1 9>&- || rc=$?
+    ("$@") >"$log" 2>&1 9>&- || rc=$? # who is interrupted in a function would write the table to its log
     line=$(tail -n 1 "$log")
     if [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed(,\ ([0-9]+)\ skipped)?$ ]]; then
         count "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}" "${BASH_REMATCH[4]:-0}"
@@ -113,23 +113,42 @@ is_kept()
 }
 
 # run_beside COMMAND GROUP...: COMMAND with each of these steps, in the background; their results come with wait_beside.
-# Those of this shell go on meanwhile: half of a test is waiting, or has one process.
+# Those of this shell go on meanwhile: half of a test is waiting, or has one process. When this shell has no other steps,
+# help_beside COMMAND takes those that nobody has begun.
 run_beside()
 {
     local command=$1
     shift
+    printf '%s\n' "$@" >"$logs/.groups"
     set -m # a group of processes of its own, which finish can end
     (
         set +m
         rows=() passed=0 failed=0 skipped=0 ended=no
         trap end_beside EXIT
-        for group; do
-            "$command" "$group"
-        done
+        help_beside "$command"
         ended=yes
     ) &
     beside=$!
     set +m
+}
+
+help_beside()
+{
+    local group
+    while take_group; do
+        "$1" "$group"
+    done
+}
+
+# take_group: the next of these steps is $group; there is none any more: 1
+take_group()
+{
+    exec 7>"$logs/.taking"
+    flock 7
+    group=$(head -n 1 "$logs/.groups")
+    sed -i 1d "$logs/.groups"
+    exec 7>&-
+    [ -n "$group" ]
 }
 
 end_beside()

@@ -198,6 +198,18 @@ AC_DEFUN([LOCALITY_CHECK_LLAMATCH], [
     AM_CONDITIONAL([OMPI_41], [test "$locality_ompi_series" = 4.1])
 ])
 
+# LOCALITY_CHECK_UCX
+# The helper of osc/cached is built where UCX's headers are found, else left out.
+AC_DEFUN([LOCALITY_CHECK_UCX], [
+    locality_build_helper=no
+    AS_IF([test $locality_build_osc = yes], [
+        locality_saved_CPPFLAGS=$CPPFLAGS
+        CPPFLAGS="$CPPFLAGS $OMPI_CPPFLAGS"
+        AC_CHECK_HEADER([ucp/api/ucp.h], [locality_build_helper=yes],
+            [locality_build_helper="no (it needs the headers of UCX; Debian: libucx-dev)"])
+        CPPFLAGS=$locality_saved_CPPFLAGS])
+])
+
 # LOCALITY_COMPONENT_FOLDER
 # Where make install puts the components: a place where Open MPI finds them without being told,
 # unless the user names another one.

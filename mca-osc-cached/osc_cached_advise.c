@@ -240,13 +240,20 @@ static const void *buffer_of(const arguments_t *a, uint32_t bytes)
                : NULL;
 }
 
+/* When the bytes of a get can be looked at. */
+typedef enum {
+    AT_FLUSH, /* or at another synchronisation that completes it */
+    NOW,
+    NEVER, /* its request completes it, and nobody tells us: the buffer may be gone after that */
+} comparable_t;
+
 /* A get was issued that is in a sample; ns 0: it was not measured. */
 static void watch(ompi_osc_cached_window_t *window, osc_cached_advise_t *side, const arguments_t *a,
-                  uint64_t hash, bool followed, bool measured, uint64_t ns, bool complete)
+                  uint64_t hash, bool followed, bool measured, uint64_t ns, comparable_t comparable)
 {
     ompi_osc_cached_advised_t *advised = window->advised;
     uint32_t bytes = bytes_of(a);
-    const void *buffer = followed ? buffer_of(a, bytes) : NULL;
+    const void *buffer = (followed && NEVER != comparable) ? buffer_of(a, bytes) : NULL;
 
     lock(window);
     follow_invalidations(window);
@@ -257,7 +264,7 @@ static void watch(ompi_osc_cached_window_t *window, osc_cached_advise_t *side, c
         side->epoch = osc_cached_epoch_is_passive(window->epoch) ? 0 : advised->epoch + 1;
         osc_cached_advise_get(side, hash, a->target, bytes);
     }
-    if (NULL != buffer && complete) {
+    if (NULL != buffer && NOW == comparable) {
         osc_cached_advise_compare(side, hash, a->target, bytes,
                                   osc_cached_advise_checksum(buffer, bytes));
     } else if (NULL != buffer && advised->num_waiting < WAITING) {
@@ -279,7 +286,7 @@ __opal_attribute_noinline__ static int sampled_get(ompi_osc_cached_window_t *win
 
     ns = measured ? ompi_osc_cached_since(begin, 1) : 0;
     if (OMPI_SUCCESS == ret && (followed || measured)) {
-        watch(window, side, a, hash, followed, measured, ns, false);
+        watch(window, side, a, hash, followed, measured, ns, AT_FLUSH);
     }
     return ret;
 }
@@ -392,10 +399,10 @@ static int advised_rget(void *origin_addr, ompi_osc_cached_count_t origin_count,
     ret = window->advised->below.osc_rget(origin_addr, origin_count, origin_dt, target, target_disp,
                                           target_count, target_dt, win, request);
     if (OMPI_SUCCESS == ret && (followed || measured)) {
-        bool complete = measured && is_complete(*request, begin);
+        comparable_t comparable = (measured && is_complete(*request, begin)) ? NOW : NEVER;
 
         watch(window, side, &a, hash, followed, measured,
-              measured ? ompi_osc_cached_since(begin, 1) : 0, complete);
+              measured ? ompi_osc_cached_since(begin, 1) : 0, comparable);
     }
     return ret;
 }
@@ -478,12 +485,12 @@ static void complete(ompi_osc_cached_window_t *window, int target, uint64_t ns)
     for (int i = 0; i < advised->num_waiting; ++i) {
         const waiting_t *waiting = &advised->waiting[i];
 
-        if ((EVERYBODY == target || target == waiting->target)
-            && pthread_equal(pthread_self(), waiting->thread)) {
+        if (EVERYBODY != target && target != waiting->target) {
+            advised->waiting[left++] = *waiting;
+        } else if (pthread_equal(pthread_self(),
+                                 waiting->thread)) { /* else its buffer may be gone */
             osc_cached_advise_compare(waiting->side, waiting->hash, waiting->target, waiting->bytes,
                                       osc_cached_advise_checksum(waiting->buffer, waiting->bytes));
-        } else {
-            advised->waiting[left++] = *waiting;
         }
     }
     advised->num_waiting = left;

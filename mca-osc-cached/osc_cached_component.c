@@ -442,8 +442,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
             (void) ompi_osc_cached_helper_attach(NULL, memory, *base, size, comm, votes, alone);
             attach_coherence(NULL, win->super.s_info, *base, size, shared, comm, votes);
         }
-        ompi_osc_cached_conceal(win, NULL);
-        free(units);
+        free(units); /* its memory stays exposed: nobody tells when it is not any more */
         return alone ? give_up(win) : OMPI_SUCCESS;
     }
     config = make_config(win);

@@ -290,7 +290,9 @@ static void exchange(ompi_osc_cached_window_t *window, const ompi_osc_base_modul
 
 static bool has_purpose(const ompi_osc_cached_window_t *window)
 {
-    return (window->ways & (OSC_CACHED_WAY_LOOKUP | OSC_CACHED_WAY_COHERENT))
+    /* in coherent windows MPI_Win_post and MPI_Win_sync tell of stores, before any access epoch,
+     * too */
+    return (window->ways & OSC_CACHED_WAY_LOOKUP) || NULL != window->coherence
            || NULL != window->busy || window->counted;
 }
 

@@ -218,8 +218,9 @@ static bool is_given(ompi_osc_cached_window_t *window, const char *value)
     return given;
 }
 
-/* Whether an info object of the program holds these very strings as keys, in this order. */
-static bool are_in_one_info(const char *first, const char *second)
+/* Whether an info object of the program holds these very strings as keys, in this order; the first
+ * is to say @p name. */
+static bool are_in_one_info(const char *first, const char *name, const char *second)
 {
     opal_pointer_array_t *table = &ompi_info_f_to_c_table;
     bool found = false;
@@ -241,7 +242,8 @@ static bool are_in_one_info(const char *first, const char *second)
         OPAL_LIST_FOREACH(entry, &info->super.super, opal_info_entry_t)
         {
             found |= behind && second == INFO_KEY(entry);
-            behind |= first == INFO_KEY(entry); /* after: they may be at the same place in turn */
+            /* after: they may be at the same place in turn; and what was there has been freed */
+            behind |= first == INFO_KEY(entry) && 0 == strcmp(INFO_KEY(entry), name);
         }
         opal_mutex_unlock(info->super.i_lock);
     }
@@ -258,7 +260,7 @@ static bool is_overruled(ompi_osc_cached_window_t *window, const char *alias)
     const char *own = window->mode_key;
 
     window->mode_key = NULL;
-    return NULL != own && are_in_one_info(own, alias);
+    return NULL != own && are_in_one_info(own, "ompi_osc_cached_mode", alias);
 }
 
 static INFO_CONST char *mode_changed(ompi_osc_cached_window_t *window, INFO_CONST char *key,

@@ -63,6 +63,7 @@ ompi_osc_cached_window_t *ompi_osc_cached_window_create(ompi_win_t *win, const c
     } else if (0 != strcmp("pt2pt", inner_name)) { /* where a flush is a round trip */
         window->flush_first = OSC_CACHED_FLUSH_FETCHING;
     }
+    window->starts_early = 0 == strcmp("pt2pt", inner_name);
     /* MPI_Session_init with MPI_THREAD_MULTIPLE sets only the second */
     window->threaded = ompi_mpi_thread_multiple || opal_using_threads();
     window->mode =
@@ -205,7 +206,12 @@ static bool keeps(const ompi_osc_cached_window_t *window)
         return false;
     }
     /* who waits for a get on its way would have what was in the buffer before, for good */
-    if (window->late_gets && OSC_CACHED_MODE_TRANSPARENT == window->mode && !passive) {
+    if (window->late_gets && !passive) {
+        return false;
+    }
+    /* the target may store, and tell so, until it posts, for which a hit would not wait */
+    if (window->starts_early && OSC_CACHED_EPOCH_START == window->epoch
+        && OSC_CACHED_MODE_COHERENT == window->mode) {
         return false;
     }
     return OSC_CACHED_LIFETIME_NOTHING

@@ -140,6 +140,7 @@ typedef struct ompi_osc_cached_window_t {
     bool inspected; /**< hits are verified, or may be in memory of a device */
     bool late_gets; /**< they may come after the end of an active epoch: the inner component's fault
                      */
+    bool starts_early; /**< the inner component's MPI_Win_start does not wait for MPI_Win_post */
     bool cacheable; /**< a window that can be cached: it has peers and a cache */
 
     /* now */

@@ -6,7 +6,7 @@
 #
 #   awk -v folder=DIR -f html.awk report.md
 
-function plain(text,    parts, i, line) {
+function plain(text,    parts, i, line, rest, done) {
     gsub(/&/, "\\&amp;", text)
     gsub(/</, "\\&lt;", text)
     gsub(/>/, "\\&gt;", text)
@@ -15,11 +15,11 @@ function plain(text,    parts, i, line) {
     parts = split(line, part, /\*\*/)
     line = ""
     for (i = 1; i <= parts; ++i) line = line (i % 2 ? "" : "<b>") part[i] (i % 2 ? "" : "</b>")
-    if (match(line, /\[[^]]*\]\(#[^)]*\)/)) {
-        parts = split(substr(line, RSTART + 1, RLENGTH - 2), part, /\]\(/)
-        line = substr(line, 1, RSTART - 1) "<a href=\"" part[2] "\">" part[1] "</a>" substr(line, RSTART + RLENGTH)
+    for (rest = line; match(rest, /\[[^]]*\]\([^) ]+\)/); rest = substr(rest, RSTART + RLENGTH)) {
+        split(substr(rest, RSTART + 1, RLENGTH - 2), part, /\]\(/)
+        done = done substr(rest, 1, RSTART - 1) "<a href=\"" part[2] "\">" part[1] "</a>"
     }
-    return line
+    return done rest
 }
 
 function anchor(text) {

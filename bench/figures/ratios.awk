@@ -5,12 +5,17 @@
 #
 #   awk -F'\t' -v axis=LABEL -f statistics.awk -f ratios.awk NAME.tsv
 
+# Numbers in their order, whatever series had them first.
+function add_column(name, value,  c) {
+    for (c = ++columns[name]; c > 1 && value ~ /^[0-9.]+$/ && value + 0 < x[name, c - 1] + 0; --c) x[name, c] = x[name, c - 1]
+    x[name, c] = value
+}
 FNR == 1 || $6 != "x" { next }
 {
     row = $5 "\t" $2 "\t" $3
     if (!($5 in known)) { known[$5]; quantity[++quantities] = $5 }
     if (!(row in rows)) { rows[row]; order[++count] = row }
-    if (!(($5, $4) in seen)) { seen[$5, $4]; x[$5, ++columns[$5]] = $4 }
+    if (!(($5, $4) in seen)) { seen[$5, $4]; add_column($5, $4) }
     cell[row, $4] = brief($7) spread($8, $9, $10)
 }
 END {

@@ -1,11 +1,13 @@
 /*
- * Hits of two at the same time: MPI_Get and MPI_Win_flush of 64 bytes at 256 addresses, which are in the cache, by two
- * processes of a node or by two threads of a process, beside one of them alone.
+ * Hits of two at the same time: MPI_Get and MPI_Win_flush of 64 bytes at 256 addresses, which are
+ * in the cache, by two processes of a node or by two threads of a process, beside one of them
+ * alone.
  *
  *     together [--workers=processes|threads] [--window=allocate|create] [--rounds=N]
  *
- * Rank 1 has the data and sleeps.  Ranks 0 and 2, or two threads of rank 0, hit: one, both, the other one, in turns of 2
- * ms each, which they know by the clock.  Windows: mode always, with a cache for each process and with one for the node.
+ * Rank 1 has the data and sleeps.  Ranks 0 and 2, or two threads of rank 0, hit: one, both, the
+ * other one, in turns of 2 ms each, which they know by the clock.  Windows: mode always, with a
+ * cache for each process and with one for the node.
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -24,8 +26,8 @@ enum { BYTES = 64, ADDRESSES = 256, BATCH = 64, OTHER = 2 /* rank */ };
 enum { FIRST_ALONE, BOTH, SECOND_ALONE, TURNS };
 
 typedef struct {
-    struct micro_gets gets;
-    int number; /* 0 or 1 */
+    _Alignas(128) struct micro_gets gets; /* which a thread changes with each get */
+    int number;                           /* 0 or 1 */
     long rounds;
     double start;
     double *rates[TURNS]; /* hits per ns, one value per round */

@@ -79,7 +79,7 @@ END {
     printf "- **Matching**: 8 bytes for each process of a communicator, as in pml/ob1, and %.0f for each peer that was received from.\n", \
         (value["predicted", "matching", 1000000, "all peers", "bytes"] - value["predicted", "matching", 1000, "all peers", "bytes"]) / 999000 - 8
     print "\n## Assumptions\n"
-    print "- Default parameters, but for a cache budget of 4 MiB per process (256 MiB of a node with 64 processes), a fixed seed, and"
+    print "- Default parameters, but for a cache budget that is set to 4 MiB per process (`osc_cached_memory`), a fixed seed, and"
     print "  caching that is not given up when it saves no time (`osc_cached_profit` 0, `osc_cached_bypass_below` 0)."
     print "- Rank 0 makes 20000 gets of 256 bytes, each followed by a flush; each process has 256 KiB of window memory. *neighbours*: 64 blocks of"
     print "  each of six processes of a cube; *uniform*: any block of any process; *power law*: the i-th of all blocks is read about in proportion"

@@ -22,7 +22,7 @@ enum {
     WORKLOAD_RECEIVES = 32  /* posted for each peer; messages come in the opposite order */
 };
 
-/* Of the budget of the cache of a process: 256 MiB of a node with 64 of them. */
+/* The budget of the cache of a process, osc_cached_memory. */
 #define WORKLOAD_MEMORY (4 << 20)
 
 enum { WORKLOAD_NEIGHBOURS, WORKLOAD_UNIFORM, WORKLOAD_POWER_LAW, WORKLOAD_PATTERNS };

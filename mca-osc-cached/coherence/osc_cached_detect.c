@@ -78,9 +78,11 @@ static void withdraw(ompi_osc_cached_detect_t *detect, bool told)
 bool ompi_osc_cached_detect_held(ompi_osc_cached_detect_t *detect, uint32_t name)
 {
     for (hold_t *hold = detect->holds; NULL != hold; hold = hold->next) {
-        if (name == hold->name || 0 == hold->name) {
+        if (0 == name || name == hold->name || 0 == hold->name) {
             hold->held = true;
-            return true;
+            if (0 != name) {
+                return true;
+            }
         }
     }
     return false;

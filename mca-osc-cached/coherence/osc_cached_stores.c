@@ -91,6 +91,7 @@ struct ompi_osc_cached_watch {
     ompi_osc_cached_stores_config_t config;
     pthread_mutex_t lock;
     int descriptor;
+    bool watched;       /* by it, and by nobody else */
     size_t page;        /* bytes */
     char *base;         /* of page 0 */
     size_t first, last; /* that are the window's alone; last is the one behind */
@@ -182,7 +183,8 @@ static int watch(ompi_osc_cached_watch_t *stores)
     int error = ompi_osc_cached_uffd_watch(stores->descriptor, from,
                                            (stores->last - stores->first) * stores->page);
 
-    if (0 == error) { /* which huge pages refuse */
+    stores->watched = 0 == error;
+    if (stores->watched) { /* which huge pages refuse */
         error = ompi_osc_cached_uffd_protect(stores->descriptor, from, stores->page, false);
     }
     return error;
@@ -460,9 +462,11 @@ void ompi_osc_cached_stores_close(ompi_osc_cached_watch_t *stores)
     if (-1 != stores->descriptor) {
         size_t count = stores->last - stores->first;
 
-        ompi_osc_cached_stores_release(stores, stores->first, count);
-        (void) ompi_osc_cached_uffd_unwatch(stores->descriptor, address(stores, stores->first),
-                                            count * stores->page);
+        if (stores->watched) { /* old kernels would end that of somebody else */
+            ompi_osc_cached_stores_release(stores, stores->first, count);
+            (void) ompi_osc_cached_uffd_unwatch(stores->descriptor, address(stores, stores->first),
+                                                count * stores->page);
+        }
         (void) close(stores->descriptor);
     }
     (void) pthread_mutex_destroy(&stores->lock);

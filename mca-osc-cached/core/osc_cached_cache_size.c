@@ -337,6 +337,9 @@ static int set_memory(osc_cached_cache_t *cache, uint64_t after)
     uint64_t before = osc_cached_storage_capacity(&cache->storage);
     int status;
 
+    if (before == after) { /* regions stay where they are, so what lies behind may be in use */
+        return OSC_CACHED_OK;
+    }
     if (before < after && !osc_cached_cache_reserve(cache, after - before)) {
         return OSC_CACHED_NO_MEMORY;
     }

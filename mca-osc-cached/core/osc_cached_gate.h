@@ -44,16 +44,20 @@
 #include <stdint.h>
 
 enum {
-    OSC_CACHED_GATE_LANES = 8,      /**< threads beyond that share them */
-    OSC_CACHED_GATE_PEERS = 4,      /**< peers whose hits a lane counts */
-    OSC_CACHED_GATE_PATIENCE = 256, /**< looks at a closed gate before the lock is asked for */
-    OSC_CACHED_GATE_AGES = 16,      /**< gets in which an entry grows older once, the fewest */
-    OSC_CACHED_GATE_AGES_MAX = 16384 /**< and the most */
+    OSC_CACHED_GATE_ALIGN = 128,
+    OSC_CACHED_GATE_LANES = 8, /**< threads beyond that share them */
+    OSC_CACHED_GATE_PEERS = 4, /**< peers whose hits a lane counts */
+    /** looks at a closed gate before the lock is asked for: some microseconds, for to be woken
+     * takes longer than that */
+    OSC_CACHED_GATE_PATIENCE = 4096,
+    OSC_CACHED_GATE_AGES = 16,        /**< gets in which an entry grows older once, the fewest */
+    OSC_CACHED_GATE_AGES_MAX = 131072 /**< and the most */
 };
 
-/** Two lines that one thread uses at a time. */
+/** Lines that one thread uses at a time. Processors of x86_64 fetch two at a time: with 64, threads
+ * would disturb each other. */
 typedef struct {
-    _Alignas(64) _Atomic uint32_t taken;
+    _Alignas(OSC_CACHED_GATE_ALIGN) _Atomic uint32_t taken;
     uint32_t hits;    /**< since the last collection */
     uint64_t bytes;   /**< of these hits */
     uint32_t others;  /**< of these hits, those of another cache */
@@ -70,7 +74,7 @@ typedef struct {
 } osc_cached_lane_t;
 
 typedef struct {
-    _Alignas(64) _Atomic uint32_t closed;
+    _Alignas(OSC_CACHED_GATE_ALIGN) _Atomic uint32_t closed;
     osc_cached_lane_t lanes[OSC_CACHED_GATE_LANES];
 } osc_cached_gate_t;
 

@@ -62,6 +62,7 @@ static int helper_start(struct ompi_group_t *group, int mpi_assert, ompi_win_t *
     }
     ret = ompi_group_translate_ranks(group, size, ranks, win->w_group, ranks + size);
     if (OMPI_SUCCESS == ret) {
+        ompi_osc_cached_helper_give_back();
         ret = helper->inner.osc_start(group, mpi_assert, win);
     }
     helper->fence = helper->fence && OMPI_SUCCESS != ret;
@@ -94,6 +95,26 @@ static int helper_complete(ompi_win_t *win)
         osc_cached_route_forget(&target->route);
     }
     return ompi_osc_cached_helper_first_error(ret, flushed);
+}
+
+static int helper_post(struct ompi_group_t *group, int mpi_assert, ompi_win_t *win)
+{
+    ompi_osc_cached_helper_give_back();
+    return ompi_osc_cached_helper_of(win)->inner.osc_post(group, mpi_assert, win);
+}
+
+/* MPI_Win_wait of some components lets nothing else happen. Meanwhile a target may want its buffers
+ * back, for the process that we wait for. */
+static int helper_wait(ompi_win_t *win)
+{
+    ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
+    int flag = 0, ret = helper->inner.osc_test(win, &flag);
+
+    while (OMPI_SUCCESS == ret && 0 == flag) {
+        opal_progress();
+        ret = helper->inner.osc_test(win, &flag);
+    }
+    return ret;
 }
 
 static int helper_lock(int type, int rank, int mpi_assert, ompi_win_t *win)
@@ -421,6 +442,8 @@ const ompi_osc_base_module_t ompi_osc_cached_helper_epochs = {
     .osc_fence = helper_fence,
     .osc_start = helper_start,
     .osc_complete = helper_complete,
+    .osc_post = helper_post,
+    .osc_wait = helper_wait,
     .osc_lock = helper_lock,
     .osc_unlock = helper_unlock,
     .osc_lock_all = helper_lock_all,

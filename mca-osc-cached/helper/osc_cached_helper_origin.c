@@ -15,6 +15,7 @@
 
 #include "ompi_config.h"
 
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -430,7 +431,7 @@ static int operate(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_targ
     if (!choose_element(&operation->request, element)) {
         goto put_shape;
     }
-    ret = MPI_ERR_ARG; /* the standard wants equal signatures */
+    ret = MPI_ERR_ARG; /* the standard wants equal signatures, but of puts and gets, which fit() */
     if ((OSC_CACHED_NO_OP != number && total != bytes_of(&operation->origin))
         || (NULL != operation->result.type && total != bytes_of(&operation->result))) {
         goto put_shape;
@@ -472,7 +473,7 @@ static int operate(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_targ
         *request = waits;
         waits = NULL;
     } else if (NULL != waits) { /* parts of it may be on their way */
-        ompi_osc_cached_helper_flush_local(target->remote);
+        (void) ompi_osc_cached_helper_flush_local(target->remote, &target->refusals);
     }
 drop_request:
     if (NULL != waits) {
@@ -574,6 +575,29 @@ move_inside(ompi_osc_cached_helper_t *helper, bool puts, void *origin_addr,
     return ret;
 }
 
+/* Puts and gets may have more room than bytes come: as much as these take is used. False: less room
+ * than that, or an end within an element of a datatype with gaps. */
+static bool fit(buffer_t *room, uint64_t bytes)
+{
+    uint64_t size = room->type->super.size, all = bytes_of(room);
+
+    if (bytes == all) {
+        return true;
+    }
+    if (bytes > all) {
+        return false;
+    }
+    if (0 == bytes % size) {
+        room->count = (ompi_osc_cached_count_t) (bytes / size);
+        return true;
+    }
+    if (!is_one_run(room) || bytes > INT_MAX) {
+        return false;
+    }
+    *room = (buffer_t){first_byte(room), (ompi_osc_cached_count_t) bytes, MPI_BYTE};
+    return true;
+}
+
 /* The memory of a target, if we map it. */
 static const ompi_osc_cached_part_t *part_of(const ompi_osc_cached_helper_t *helper,
                                              const ompi_osc_cached_helper_target_t *to)
@@ -607,6 +631,8 @@ move(osc_cached_wire_kind_t kind, void *origin_addr, ompi_osc_cached_count_t ori
     ompi_osc_cached_helper_target_t *to = NULL;
     buffer_t origin = {origin_addr, origin_count, origin_dt};
     buffer_t buffer = {NULL, target_count, target_dt};
+    buffer_t *room = (OSC_CACHED_WIRE_PUT == kind) ? &buffer : &origin;
+    const buffer_t *data = (OSC_CACHED_WIRE_PUT == kind) ? &origin : &buffer;
     bool contiguous = is_one_run(&buffer);
     uint64_t blocks = contiguous ? 1 : 2;
     osc_cached_way_t way = OSC_CACHED_ROUTE_INNER;
@@ -618,13 +644,15 @@ move(osc_cached_wire_kind_t kind, void *origin_addr, ompi_osc_cached_count_t ori
             return ret;
         }
         if (NULL != to && (helper->alone || NULL != to->mapped)
-            && (NULL == request || is_passive(helper, to))) {
+            && (NULL == request || is_passive(helper, to))
+            && (fit(room, bytes_of(data)) || helper->alone)) {
             return move_outside(helper, to, part_of(helper, to), kind, &origin, &buffer,
                                 target_disp, request);
         }
         to = NULL;
     }
-    if (target != helper->rank && ompi_osc_cached_helper_has_choice(helper, contiguous)) {
+    if (target != helper->rank && ompi_osc_cached_helper_has_choice(helper, contiguous)
+        && fit(room, bytes_of(data))) {
         ret = choose_way(helper, target, &buffer, NULL != request, &to, &blocks, &way);
         if (OMPI_SUCCESS != ret) {
             return ret;

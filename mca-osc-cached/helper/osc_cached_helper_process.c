@@ -27,12 +27,13 @@
 #include "osc_cached_helper_ucx.h"
 
 enum {
-    MIN_CHUNK = 3008,  /* bytes; the paper's smallest buffers, cut to a multiple of 16 */
-    REPLIES = 2,       /* buffers of a session for data on its way back */
-    LAYOUT_ROOM = 512, /* blocks of layouts that a session keeps */
-    SPINS = 32,        /* looks at the network before the processor is offered to others */
-    RARELY = 64,       /* calls of progress; a look costs 0.6 us over TCP */
-    DEATHS = 100,      /* ms between two looks for processes that have died */
+    MIN_CHUNK = 3008,         /* bytes; the paper's smallest buffers, cut to a multiple of 16 */
+    REPLIES = 2,              /* buffers of a session for data on its way back */
+    LAYOUT_ROOM = 512,        /* blocks of layouts that a session keeps */
+    SPINS = 32,               /* looks at the network before the processor is offered to others */
+    RARELY = 64,              /* calls of progress; a look costs 0.6 us over TCP */
+    SESSION_BYTES = 64 << 10, /* more than a session of small buffers takes of a target's memory */
+    DEATHS = 100,             /* ms between two looks for processes that have died */
 };
 
 /* A note that could not be sent. */
@@ -649,6 +650,31 @@ void ompi_osc_cached_helper_unwatch(osc_cached_remote_t *remote, osc_cached_refu
     unlock();
 }
 
+/* May a target have too little memory for all processes at a time, so that some give theirs back?
+ */
+static bool is_scarce(void)
+{
+    const ompi_osc_cached_numbers_t *numbers = &ompi_osc_cached_numbers;
+    double spares = numbers->helper_spares * numbers->helper_spare_bytes;
+
+    return numbers->helper_memory - spares < (double) SESSION_BYTES * ompi_proc_world_size();
+}
+
+void ompi_osc_cached_helper_give_back(void)
+{
+    if (!is_scarce()) {
+        return;
+    }
+    lock();
+    for (osc_cached_link_t *link = helper.client.all.next; link != &helper.client.all;
+         link = link->next) {
+        osc_cached_client_leave(&helper.client,
+                                OSC_CACHED_LIST_OF(link, osc_cached_remote_t, link));
+    }
+    (void) osc_cached_ucx_progress(helper.ucx);
+    unlock();
+}
+
 static int submit(osc_cached_remote_t *remote, osc_cached_call_t *call)
 {
     osc_cached_push_t pushed;
@@ -735,8 +761,10 @@ int ompi_osc_cached_helper_flush(osc_cached_remote_t *remote, osc_cached_refusal
     return ompi_osc_cached_helper_error(lost ? OSC_CACHED_REFUSED_LOST : why);
 }
 
-int ompi_osc_cached_helper_flush_local(osc_cached_remote_t *remote)
+int ompi_osc_cached_helper_flush_local(osc_cached_remote_t *remote,
+                                       const osc_cached_refusals_t *refusals)
 {
+    osc_cached_refused_t why;
     osc_cached_mark_t mark;
     unsigned spins = 0;
     bool lost;
@@ -746,9 +774,11 @@ int ompi_osc_cached_helper_flush_local(osc_cached_remote_t *remote)
     while (!osc_cached_client_is_answered(remote, mark)) {
         let_progress(&spins);
     }
+    why =
+        refusals->why; /* the next flush tells it, too: it may be of an operation without answer */
     lost = remote->lost;
     unlock();
-    return ompi_osc_cached_helper_error(lost ? OSC_CACHED_REFUSED_LOST : OSC_CACHED_REFUSED_NOT);
+    return ompi_osc_cached_helper_error(lost ? OSC_CACHED_REFUSED_LOST : why);
 }
 
 void ompi_osc_cached_helper_request_begun(void)

@@ -91,9 +91,13 @@ int ompi_osc_cached_helper_lock(osc_cached_remote_t *remote, osc_cached_window_i
 int ompi_osc_cached_helper_unlock(osc_cached_remote_t *remote, osc_cached_window_id_t id);
 /** Wait until a process has done all that we have sent so far.
  * @return why an operation on the window was refused since the last time */
+/** Before a call that lets nothing else happen, of a process that has nothing to ask: where memory
+ * of targets is scarce, others have it. */
+void ompi_osc_cached_helper_give_back(void);
 int ompi_osc_cached_helper_flush(osc_cached_remote_t *remote, osc_cached_refusals_t *refusals);
 /** Wait until all answers to that are there, or there will be none. */
-int ompi_osc_cached_helper_flush_local(osc_cached_remote_t *remote);
+int ompi_osc_cached_helper_flush_local(osc_cached_remote_t *remote,
+                                       const osc_cached_refusals_t *refusals);
 /** The request of an R-form begins, and completes: while there is one, all of Open MPI's progress
  * is also ours. */
 void ompi_osc_cached_helper_request_begun(void);

@@ -243,7 +243,7 @@ int ompi_osc_cached_target_flush(ompi_osc_cached_helper_t *helper,
     int ret;
 
     if (local) {
-        return ompi_osc_cached_helper_flush_local(target->remote);
+        return ompi_osc_cached_helper_flush_local(target->remote, &target->refusals);
     }
     ret = ompi_osc_cached_helper_flush(target->remote, &target->refusals);
     if (0 < begin) {
@@ -280,7 +280,7 @@ int ompi_osc_cached_targets_flush_local(ompi_osc_cached_helper_t *helper)
     for (ompi_osc_cached_helper_target_t *target = ompi_osc_cached_targets_first(helper);
          NULL != target; target = target->next) {
         ret = ompi_osc_cached_helper_first_error(
-            ret, ompi_osc_cached_helper_flush_local(target->remote));
+            ret, ompi_osc_cached_helper_flush_local(target->remote, &target->refusals));
     }
     return ret;
 }

@@ -11,9 +11,11 @@
 #include "ompi_config.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "opal/util/info.h"
 #include "ompi/communicator/communicator.h"
@@ -415,6 +417,36 @@ static void tell_why(const int64_t votes[OSC_CACHED_VOTES], const char *why)
     }
 }
 
+/* Are there as many descriptors as UCX may need to connect this process with the others?  With TCP
+ * that is one for what we ask another process, and one for what it asks us.  A UCX that has none
+ * left ends the process by a signal. */
+static bool can_connect(ompi_communicator_t *comm)
+{
+    enum { MORE = 16 }; /* for the helper itself */
+    bool shares_memory = ucx_shares_memory();
+    rlim_t needed = MORE, used = 0;
+    struct rlimit most;
+    DIR *folder;
+
+    if (ompi_osc_cached_helper_has_rdma() || 0 != getrlimit(RLIMIT_NOFILE, &most)) {
+        return true;
+    }
+    for (int i = 0; i < ompi_comm_size(comm); ++i) {
+        bool near = shares_memory && ompi_osc_cached_is_near(comm->c_local_group, i);
+
+        needed += (near || ompi_comm_rank(comm) == i) ? 0 : 2;
+    }
+    folder = opendir("/proc/self/fd");
+    if (NULL == folder) {
+        return EMFILE != errno;
+    }
+    while (NULL != readdir(folder)) {
+        ++used;
+    }
+    (void) closedir(folder);
+    return used + needed <= most.rlim_cur;
+}
+
 bool ompi_osc_cached_helper_start_all(ompi_communicator_t *comm, const ompi_osc_cached_node_t *node,
                                       const int64_t votes[OSC_CACHED_VOTES], bool *learnt)
 {
@@ -425,7 +457,10 @@ bool ompi_osc_cached_helper_start_all(ompi_communicator_t *comm, const ompi_osc_
     if (!ompi_osc_cached_helper_is_agreed(votes) || votes[OSC_CACHED_VOTE_RUNS]) {
         return ompi_osc_cached_helper_is_agreed(votes);
     }
-    why = ompi_osc_cached_helper_start(rank == ompi_osc_cached_node_helper(node, rank));
+    why = can_connect(comm)
+              ? ompi_osc_cached_helper_start(rank == ompi_osc_cached_node_helper(node, rank))
+              : "UCX may run out of descriptors when it connects the processes (are there file "
+                "descriptors left?)";
     values[0] = NULL == why;
     values[1] = NULL == why && knows_all(comm, node);
     if (NULL != why) {

@@ -155,7 +155,7 @@ bool ompi_osc_cached_helper_attach(ompi_osc_cached_window_t *window, ompi_osc_ca
             alone
             || (NULL != memory
                 && OSC_CACHED_TRANSFERS_HELPER != ompi_osc_cached_params.helper_transfers);
-        helper->starts_early = 0 == strcmp("pt2pt", window->inner_name);
+        helper->starts_early = window->starts_early;
         helper->threaded = window->threaded;
         helper->one_sided = ompi_osc_cached_helper_has_rdma();
         OBJ_CONSTRUCT(&helper->lock, opal_mutex_t);

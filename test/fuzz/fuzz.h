@@ -1,11 +1,12 @@
 /*
  * The RMA fuzzer: random programs without a race, checked byte for byte against a model.
  *
- *   fuzz_layout.c    datatypes whose layout we know ourselves
- *   fuzz_plan.c      random numbers, windows, who may write what, what is written: the same on
- * every rank fuzz_actor.c     one thread: its gets and writes, its buffers, their comparison with
- * the model fuzz_counters.c  the component's counters rma_fuzz.c       rounds and their
- * synchronisation, options, threads
+ *  - fuzz_layout.c: datatypes whose layout we know ourselves
+ *  - fuzz_plan.c: windows, who may write what, what is written: the same on every rank
+ *  - fuzz_actor.c, fuzz_write.c, fuzz_get.c, fuzz_round.c: one thread, its gets and writes, its
+ *    buffers, their comparison with the model
+ *  - fuzz_counters.c: the component's counters
+ *  - rma_fuzz.c: rounds and their synchronisation, options, threads
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

@@ -67,6 +67,10 @@ int main(int argc, char **argv)
             FAILS(MPI_Win_flush(0, win), MPI_ERR_IO);
             OK(MPI_Get(got, 4, MPI_LONG, 0, 200, 4, MPI_LONG, win));
             FAILS(MPI_Win_flush_all(win), MPI_ERR_IO);
+            OK(MPI_Get(got, 4, MPI_LONG, 0, 600, 4, MPI_LONG, win));
+            FAILS(MPI_Win_flush_local(0, win), MPI_ERR_IO);
+            OK(MPI_Get(got, 4, MPI_LONG, 0, 700, 4, MPI_LONG, win));
+            FAILS(MPI_Win_flush_local_all(win), MPI_ERR_IO);
             OK(MPI_Get(got, 4, MPI_LONG, 0, 300, 4, MPI_LONG, win));
             FAILS(MPI_Win_unlock(0, win), MPI_ERR_IO);
             OK(MPI_Win_lock_all(0, win));
@@ -83,7 +87,7 @@ int main(int argc, char **argv)
         CHECK(100 == base[100] && 101 == base[101], "changed in spite of the error");
         if (asks) {
             OK(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win));
-            for (int at = 100; at < 500; at += 100) {
+            for (int at = 100; at < 800; at += (400 == at) ? 200 : 100) { /* 500: below */
                 OK(MPI_Get(got, 4, MPI_LONG, 0, at, 4, MPI_LONG, win));
                 OK(MPI_Win_flush(0, win));
                 CHECK(at == got[0] && at + 3 == got[3], "at %d: %ld %ld", at, got[0], got[3]);

@@ -1,6 +1,8 @@
-/* H22: too few descriptors are left when a window is made: it works without a helper, on all processes, and who asked for
- * one is told. When there are some again, the next window has one.
+/* H22: too few descriptors are left when a window is made, for a helper or for its connections: it
+ * works without a helper, on all processes, and who asked for one is told. When there are some again,
+ * the next window has one.
  * test: for=osc-cached needs=cache ranks=2,3 transport=shm,tcp limit=60 expect="text:are there file descriptors left"
+ * test: for=osc-cached needs=cache ranks=4 transport=tcp limit=60 args=18 expect="text:are there file descriptors left"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -10,7 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { LEFT = 4 }; /* with fewer, UCX of the inner component does not work, either */
+enum { LEFT = 4, MOST = 64 }; /* with fewer, UCX of the inner component does not work, either */
 
 static const long one = 1;
 
@@ -53,20 +55,30 @@ int main(int argc, char **argv)
 {
     struct rlimit limit, none;
     unsigned long operations;
+    int left = LEFT;
     long *base;
     MPI_Win win;
 
     test_init(&argc, &argv);
+    if (argc > 1) {
+        left = atoi(argv[1]);
+    }
     win = make("off", &base); /* connects the inner component */
     operations = use(win, base);
     CHECK(0 == operations, "%lu", operations);
     CHECK(0 == getrlimit(RLIMIT_NOFILE, &limit), "no limit");
     none = limit;
     if (1 == test_rank) {
-        int next = dup(0); /* the lowest that is free */
+        /* the lowest; between them may be others that are in use */
+        int free_ones[MOST] = {0};
 
-        none.rlim_cur = (rlim_t) next + LEFT;
-        close(next);
+        for (int i = 0; i <= left; ++i) {
+            free_ones[i] = dup(0);
+        }
+        none.rlim_cur = (rlim_t) free_ones[left];
+        for (int i = 0; i <= left; ++i) {
+            close(free_ones[i]);
+        }
         CHECK(0 == setrlimit(RLIMIT_NOFILE, &none), "the limit cannot be set");
     }
     win = make("on", &base);

@@ -102,6 +102,10 @@ int main(int argc, char **argv)
         set((const char *const[]){OWN, "off", NULL});
         in_force("off", "0", "own key alone");
         CHECK(!is_stale(), "mode off, order %d", k);
+        /* behind another key, where the own one was in an info object that has been freed */
+        set((const char *const[]){"no_such_key_at_all__", "1", ALIAS, "2", NULL});
+        in_force("always", "2", "alias behind another key");
+        set((const char *const[]){OWN, "off", NULL});
         set((const char *const[]){ALIAS, "3", NULL});
         in_force("user", "3", "alias after own key");
 

@@ -495,7 +495,8 @@ static void model_resize(model_t *m)
         assert_int_equal((OSC_CACHED_OK == status) ? (wanted + 15) / 16 * 16 : slots,
                          osc_cached_index_num_slots(&f->c.index));
     } else {
-        wanted = f->config.memory * factor / 8 + 64;
+        /* also what it has at the moment, which a gradual one will not have for long */
+        wanted = (0 == random_below(&m->seed, 4)) ? memory : f->config.memory * factor / 8 + 64;
         grows = memory <= wanted;
         status = osc_cached_cache_resize_storage(&f->c, wanted);
         assert_int_equal((OSC_CACHED_OK == status) ? wanted / 16 * 16 : memory,

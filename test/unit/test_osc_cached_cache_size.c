@@ -71,6 +71,31 @@ static void test_gradual_without_budget(void **state)
     end(&f);
 }
 
+/* One that is growing is told to have what it has: what lies behind a hole stays as it is. */
+static void test_present_size(void **state)
+{
+    unsigned char rest[1000];
+    fixture_t f;
+
+    (void) state;
+    prepare(&f, 4096, 4 << 20);
+    f.config.gradual = true;
+    f.config.max_entry = 0;
+    f.config.scheme = OSC_CACHED_SCHEME_DUEL;
+    open_cache(&f);
+    assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(0, 1), 1, 1000));
+    assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(0, 20000), 1, 4000));
+    fetch(key_at(0, 1), 1, 1000, rest, 1000);
+    assert_true(extend(&f, key_at(0, 1), 1000, 2000, rest)); /* it moves to the end */
+    complete(&f, 0);
+    assert_int_equal(OSC_CACHED_OK, osc_cached_cache_resize_storage(
+                                        &f.c, osc_cached_storage_capacity(&f.c.storage)));
+    verify(&f);
+    expect_hit(&f, key_at(0, 20000), 1, 4000);
+    expect_hit(&f, key_at(0, 1), 1, 2000);
+    end(&f);
+}
+
 static void test_resizes_keep_entries(void **state)
 {
     static const struct {
@@ -568,6 +593,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gradual),
         cmocka_unit_test(test_gradual_without_budget),
+        cmocka_unit_test(test_present_size),
         cmocka_unit_test(test_resizes_keep_entries),
         cmocka_unit_test(test_growing_a_full_index),
         cmocka_unit_test(test_resizes_with_records),

@@ -411,7 +411,7 @@ static void test_memo(void **state)
  * would wait for each other. */
 static void test_ages(void **state)
 {
-    enum { ENTRIES = 32, TURNS = 2000 };
+    enum { ENTRIES = 32, TURNS = 2 * OSC_CACHED_GATE_AGES_MAX / ENTRIES };
     unsigned char buffer[BYTES_MAX + 1];
     osc_cached_key_t key = key_of(1, 0);
     osc_cached_peer_t *peer;

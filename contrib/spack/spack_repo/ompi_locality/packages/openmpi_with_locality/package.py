@@ -25,6 +25,7 @@ PATCHES = (
     "0019-common-ucx-progress-default-worker.patch",
     "0020-common-ucx-worker-threads.patch",
     "0022-common-ucx-fence-progress.patch",
+    "0031-osc-ucx-locks-of-threads.patch",
     "0009-pml-ob1-unordered-messages.patch",
     "0010-pml-ob1-overtaking-hint.patch",
     "0011-pml-ob1-revoke-lock.patch",
