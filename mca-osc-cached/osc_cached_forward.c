@@ -78,7 +78,7 @@
         int ret;                                                                                 \
                                                                                                  \
         ompi_osc_cached_count(window, OSC_CACHED_STAT_##stat);                                   \
-        if (!(ways & (OSC_CACHED_WAY_LOOKUP | OSC_CACHED_WAY_COHERENT))) {                       \
+        if (!(ways & (OSC_CACHED_WAY_WRITES | OSC_CACHED_WAY_COHERENT))) {                       \
             return window->inner.osc_##slot arguments;                                           \
         }                                                                                        \
         peer = ompi_osc_cached_write_begin(window, target);                                      \
@@ -100,7 +100,7 @@
                                                                                                  \
         if (OPAL_LIKELY(NULL != window)                                                          \
             && !(ompi_osc_cached_ways(window)                                                    \
-                 & (OSC_CACHED_WAY_LOOKUP | OSC_CACHED_WAY_COHERENT))) {                         \
+                 & (OSC_CACHED_WAY_WRITES | OSC_CACHED_WAY_COHERENT))) {                         \
             ompi_osc_cached_count(window, OSC_CACHED_STAT_##stat);                               \
             return window->inner.osc_##slot arguments;                                           \
         }                                                                                        \
@@ -292,7 +292,7 @@ static bool has_purpose(const ompi_osc_cached_window_t *window)
 {
     /* in coherent windows MPI_Win_post and MPI_Win_sync tell of stores, before any access epoch,
      * too */
-    return (window->ways & OSC_CACHED_WAY_LOOKUP) || NULL != window->coherence
+    return (window->ways & OSC_CACHED_WAY_WRITES) || NULL != window->coherence
            || NULL != window->busy || window->counted;
 }
 

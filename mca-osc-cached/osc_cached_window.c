@@ -200,23 +200,24 @@ ompi_osc_cached_peer_t *ompi_osc_cached_peer_add(ompi_osc_cached_window_t *windo
 /* Whether the mode keeps anything in the present epoch. */
 static bool keeps(const ompi_osc_cached_window_t *window)
 {
-    bool passive = osc_cached_epoch_is_passive(window->epoch);
+    return window->cacheable && OSC_CACHED_EPOCH_NONE != window->epoch && NULL == window->advised
+           && OSC_CACHED_LIFETIME_NOTHING
+                  != osc_cached_lifetime(window->mode, NULL != window->coherence,
+                                         osc_cached_epoch_is_passive(window->epoch),
+                                         (ompi_osc_cached_passive_t)
+                                             ompi_osc_cached_params.passive_scope);
+}
 
-    if (!window->cacheable || OSC_CACHED_EPOCH_NONE == window->epoch || NULL != window->advised) {
-        return false;
-    }
+/* Whether the present epoch uses nothing of it, and adds nothing. */
+static bool pauses(const ompi_osc_cached_window_t *window)
+{
     /* who waits for a get on its way would have what was in the buffer before, for good */
-    if (window->late_gets && !passive) {
-        return false;
+    if (window->late_gets && !osc_cached_epoch_is_passive(window->epoch)) {
+        return true;
     }
     /* the target may store, and tell so, until it posts, for which a hit would not wait */
-    if (window->starts_early && OSC_CACHED_EPOCH_START == window->epoch
-        && OSC_CACHED_MODE_COHERENT == window->mode) {
-        return false;
-    }
-    return OSC_CACHED_LIFETIME_NOTHING
-           != osc_cached_lifetime(window->mode, NULL != window->coherence, passive,
-                                  (ompi_osc_cached_passive_t) ompi_osc_cached_params.passive_scope);
+    return window->starts_early && OSC_CACHED_EPOCH_START == window->epoch
+           && OSC_CACHED_MODE_COHERENT == window->mode;
 }
 
 static uint32_t find_ways(const ompi_osc_cached_window_t *window)
@@ -234,7 +235,11 @@ static uint32_t find_ways(const ompi_osc_cached_window_t *window)
     if (!keeps(window)) {
         return ways | (window->traced ? 0 : OSC_CACHED_WAY_DIRECT);
     }
-    ways |= OSC_CACHED_WAY_LOOKUP;
+    if (pauses(window)) { /* what mode transparent keeps ends with the epoch that fetched it */
+        ways |= (OSC_CACHED_MODE_TRANSPARENT != window->mode) ? OSC_CACHED_WAY_WRITES : 0;
+        return ways | (window->traced ? 0 : OSC_CACHED_WAY_DIRECT);
+    }
+    ways |= OSC_CACHED_WAY_LOOKUP | OSC_CACHED_WAY_WRITES;
     ways |= passive ? OSC_CACHED_WAY_PASSIVE : 0;
     if (osc_cached_epoch_has_all(window->epoch)) {
         ways |= window->all_checked ? OSC_CACHED_WAY_LATER : OSC_CACHED_WAY_EVERYONE;

@@ -77,6 +77,7 @@ BEGIN_C_DECLS
  *                         unless the window is coherent there
  *     DIRECT COHERENT     the same in a window whose other processes may cache
  *     none                the same, with a trace
+ *     DIRECT WRITES       nothing is cached in this epoch, but what earlier ones cached lives on
  *     LOOKUP              the cache is asked: several threads, or a trace
  *     LOOKUP SHARED       the same with several threads, an open cache and nothing of the sort
  *     LOOKUP QUICK        the same with one thread and without a trace
@@ -87,7 +88,7 @@ BEGIN_C_DECLS
  * share the cache of their node, NODE in the place of PLAIN, and SHARED in coherent ones, too, both
  * also before the window's own cache is open, and while all operations are counted;
  *
- * with LOOKUP also EVERYONE and PASSIVE, as the epoch says; and while all operations are counted,
+ * with LOOKUP also WRITES, EVERYONE and PASSIVE, as the epoch says; and while all operations are counted,
  * with QUICK in a fence epoch PLAIN_FENCE, and in a passive epoch that is not of mode transparent,
  * or is coherent, with QUICK and no devices and no verification PLAIN_FLUSH, with SHARED
  * SHARED_FLUSH.
@@ -109,6 +110,7 @@ enum {
     OSC_CACHED_WAY_SHARED_FLUSH = 2048,   /**< the same for a flush that stays local */
     OSC_CACHED_WAY_COHERENT_PLAIN = 4096, /**< as PLAIN, with a look at generations of blocks */
     OSC_CACHED_WAY_NODE = 8192,           /**< as PLAIN, of the cache of the node */
+    OSC_CACHED_WAY_WRITES = 16384,        /**< own writes end what is kept (rule A1) */
 };
 
 /** Counters of coherence, which are side by side. */
