@@ -64,7 +64,7 @@ step()
     local name=$1 log rc=0 line
     shift
     log=$logs/${name//[^A-Za-z0-9.]/-}.log
-    ! is_kept "$name" "$log" || return 0
+    ! is_kept "$name" "$log" "$1" || return 0
     printf '... %s\n' "$name"
     begin "$name"
     ("$@") >"$log" 2>&1 9>&- || rc=$? # who is interrupted in a function would write the table to its log
@@ -87,24 +87,40 @@ step()
         cat "$log"
         end
     } 8>"$logs/.printing"
-    keep "$log"
+    keep "$log" "$1"
 }
 
-# keep LOG: the result of the last step, if nothing failed. is_kept NAME LOG: takes it instead of running the step.
+# sources_of COMMAND: a checksum of the files that it may read, from those of all sources in $kept/.sources. Tests of one room,
+# test/ROOM, read no documents, no published results and no other rooms but those that all use.
+sources_of()
+{
+    local room=${1#"$top/test/"}
+    case $room in
+    "$1" | lint/* | packaging/* | releases/* | command/* | bench/*) cat "$kept/.sources" ;;
+    */*) awk -v room="${room%%/*}" '{ file = substr($0, 67) }
+        file ~ /\.md$|^NEWS$|^bench\/results\// { next }
+        file ~ /^test\/[^\/]*\// && file !~ "^test/(mpi|nodes|unit|" room ")/" { next }
+        { print }' "$kept/.sources" ;;
+    *) cat "$kept/.sources" ;;
+    esac | sha256sum
+}
+
+# keep LOG COMMAND: the result of the last step, if nothing failed. is_kept NAME LOG COMMAND: takes it instead of running the
+# step, if COMMAND reads the same files.
 keep()
 {
     local row=${rows[-1]} field
     IFS='|' read -ra field <<<"$row"
     [ -n "$kept" ] && [ "${field[5]}" -eq 0 ] || return 0
-    printf '%s\n' "$row" >"$kept/${1##*/}.row"
+    { printf '%s\n' "$row" && sources_of "$2"; } >"$kept/${1##*/}.row"
     cp "$1" "$kept/${1##*/}"
 }
 
 is_kept()
 {
     local row field
-    [ -n "$kept" ] && [ -s "$kept/${2##*/}.row" ] || return 1
-    row=$(cat "$kept/${2##*/}.row")
+    [ -n "$kept" ] && [ -s "$kept/${2##*/}.row" ] && [ "$(sed 1d "$kept/${2##*/}.row")" = "$(sources_of "$3")" ] || return 1
+    row=$(head -n 1 "$kept/${2##*/}.row")
     IFS='|' read -ra field <<<"$row"
     cp "$kept/${2##*/}" "$2"
     count "${field[4]}" 0 "${field[6]}"
