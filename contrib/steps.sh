@@ -184,7 +184,7 @@ wait_beside()
     wait "$beside" || :
     beside=
     [ ! -s "$logs/.beside" ] || { read -r p f s && mapfile -t others; } <"$logs/.beside"
-    rm -f "$logs"/.beside{,-cpu}
+    rm -f "$logs"/.beside{,-cpu} "$logs/.groups"
     count "$p" "$f" "$s"
     rows+=("${others[@]}")
 }

@@ -202,10 +202,10 @@ static bool keeps(const ompi_osc_cached_window_t *window)
 {
     return window->cacheable && OSC_CACHED_EPOCH_NONE != window->epoch && NULL == window->advised
            && OSC_CACHED_LIFETIME_NOTHING
-                  != osc_cached_lifetime(window->mode, NULL != window->coherence,
-                                         osc_cached_epoch_is_passive(window->epoch),
-                                         (ompi_osc_cached_passive_t)
-                                             ompi_osc_cached_params.passive_scope);
+                  != osc_cached_lifetime(
+                      window->mode, NULL != window->coherence,
+                      osc_cached_epoch_is_passive(window->epoch),
+                      (ompi_osc_cached_passive_t) ompi_osc_cached_params.passive_scope);
 }
 
 /* Whether the present epoch uses nothing of it, and adds nothing. */

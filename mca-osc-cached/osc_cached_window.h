@@ -88,10 +88,10 @@ BEGIN_C_DECLS
  * share the cache of their node, NODE in the place of PLAIN, and SHARED in coherent ones, too, both
  * also before the window's own cache is open, and while all operations are counted;
  *
- * with LOOKUP also WRITES, EVERYONE and PASSIVE, as the epoch says; and while all operations are counted,
- * with QUICK in a fence epoch PLAIN_FENCE, and in a passive epoch that is not of mode transparent,
- * or is coherent, with QUICK and no devices and no verification PLAIN_FLUSH, with SHARED
- * SHARED_FLUSH.
+ * with LOOKUP also WRITES, and EVERYONE and PASSIVE, as the epoch says; and while all operations
+ * are counted, with QUICK in a fence epoch PLAIN_FENCE, and in a passive epoch that is not of mode
+ * transparent, or is coherent, with QUICK and no devices and no verification PLAIN_FLUSH, with
+ * SHARED SHARED_FLUSH.
  */
 /* clang-format on */
 enum {
@@ -143,7 +143,7 @@ typedef struct ompi_osc_cached_window_t {
     bool late_gets; /**< they may come after the end of an active epoch: the inner component's fault
                      */
     bool starts_early; /**< the inner component's MPI_Win_start does not wait for MPI_Win_post */
-    bool cacheable; /**< a window that can be cached: it has peers and a cache */
+    bool cacheable;    /**< a window that can be cached: it has peers and a cache */
 
     /* now */
     bool uncounted;   /**< operations were issued in this epoch that we did not count */

@@ -15,7 +15,6 @@
 
 #include "ompi_config.h"
 
-#include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +46,8 @@ typedef struct {
 /* Where the answers of an operation go. */
 typedef struct {
     char *bytes;             /* packed: the program's own memory, or a copy */
-    buffer_t buffer;         /* of the program, when it is a copy */
+    buffer_t buffer;         /* of the program, when it is a copy: there may be more room in it */
+    uint64_t size;           /* bytes that come */
     ompi_request_t *request; /* of an R-form; NULL: it is none */
     _Atomic uint32_t why;    /* osc_cached_refused_t: not all answers came */
     _Atomic uint32_t users;  /* calls that are not answered, and who sends them */
@@ -86,12 +86,13 @@ static uint64_t bytes_of(const buffer_t *buffer)
     return (uint64_t) buffer->type->super.size * (uint64_t) buffer->count;
 }
 
-static void copy(const buffer_t *buffer, void *bytes, bool to_buffer)
+/* The first @p size bytes of a buffer. */
+static void copy(const buffer_t *buffer, void *bytes, uint64_t size, bool to_buffer)
 {
     osc_cached_buffer_t cached = {
         .address = buffer->address, .type = buffer->type, .count = buffer->count};
 
-    ompi_osc_cached_type_copy(&cached, bytes, bytes_of(buffer), to_buffer);
+    ompi_osc_cached_type_copy(&cached, bytes, size, to_buffer);
 }
 
 /* --- Requests of R-forms */
@@ -140,7 +141,7 @@ static void release(result_t *result)
     why = atomic_load_explicit(&result->why, memory_order_relaxed);
     if (NULL != result->buffer.type) {
         if (OSC_CACHED_REFUSED_NOT == why) { /* else the copy has bytes that nobody wrote */
-            copy(&result->buffer, result->bytes, true);
+            copy(&result->buffer, result->bytes, result->size, true);
         }
         OBJ_RELEASE(result->buffer.type);
         free(result->bytes);
@@ -158,8 +159,9 @@ static void refuse(result_t *result, osc_cached_refused_t why)
     atomic_store_explicit(&result->why, (uint32_t) why, memory_order_relaxed);
 }
 
-/* @param request  completes with it; NULL: there is none */
-static result_t *expect(const buffer_t *buffer, ompi_request_t *request)
+/* @param size     bytes that come
+ * @param request  completes with it; NULL: there is none */
+static result_t *expect(const buffer_t *buffer, uint64_t size, ompi_request_t *request)
 {
     result_t *result = calloc(1, sizeof(*result));
 
@@ -167,10 +169,11 @@ static result_t *expect(const buffer_t *buffer, ompi_request_t *request)
         return NULL;
     }
     result->users = 1;
-    if (is_plain(buffer) && !ompi_osc_cached_is_exposed(first_byte(buffer), bytes_of(buffer))) {
+    result->size = size;
+    if (is_plain(buffer) && !ompi_osc_cached_is_exposed(first_byte(buffer), size)) {
         result->bytes = first_byte(buffer);
     } else { /* a store to a protected page waits, perhaps for a lock that we have by then */
-        result->bytes = malloc(bytes_of(buffer));
+        result->bytes = malloc(size);
         if (NULL == result->bytes) {
             free(result);
             return NULL;
@@ -229,12 +232,14 @@ typedef struct {
     const ompi_osc_cached_part_t *mapped; /* a put or a get that is a copy there, or NULL */
 } operation_t;
 
-/* One part that is one request for the client: at, count and layout are in the request. */
+/* One part that is one request for the client: at, count and layout are in the request. It is for
+ * the bytes from @p from on of the packed stream, which has @p before bytes before it, up to @p
+ * total. */
 static int send_part(ompi_osc_cached_helper_target_t *target, const operation_t *operation,
                      osc_cached_request_t request, const ompi_osc_cached_piece_t *piece,
-                     uint64_t before, uint64_t total)
+                     uint64_t before, uint64_t from, uint64_t total)
 {
-    osc_cached_call_t call = {.request = request, .total = total};
+    osc_cached_call_t call = {.request = request, .total = total, .sent = from, .answered = from};
     fetch_t *fetch;
     int ret;
 
@@ -287,13 +292,13 @@ static int copy_part(const ompi_osc_cached_part_t *mapped, const osc_cached_requ
 /* The same on our own memory, or on memory that we map. */
 static int do_part(const ompi_osc_cached_helper_t *helper, const operation_t *operation,
                    osc_cached_request_t request, const ompi_osc_cached_piece_t *piece,
-                   uint64_t before, uint64_t total)
+                   uint64_t before, uint64_t from, uint64_t total)
 {
     size_t element = osc_cached_element_bytes(request.element);
     uint32_t most = (uint32_t) (LOCAL_BYTES / element * element);
     int ret = OMPI_SUCCESS;
 
-    for (uint64_t done = 0; done < total && OMPI_SUCCESS == ret; done += request.length) {
+    for (uint64_t done = from; done < total && OMPI_SUCCESS == ret; done += request.length) {
         const osc_cached_layout_t *layout = (NULL == piece) ? NULL : piece->layout;
         const char *data = (NULL == operation->data) ? NULL : operation->data + before + done;
         char *to = (NULL == operation->to) ? NULL : operation->to->bytes + before + done;
@@ -311,41 +316,68 @@ static int do_part(const ompi_osc_cached_helper_t *helper, const operation_t *op
 static int do_or_send(const ompi_osc_cached_helper_t *helper,
                       ompi_osc_cached_helper_target_t *target, const operation_t *operation,
                       osc_cached_request_t request, const ompi_osc_cached_piece_t *piece,
-                      uint64_t before, uint64_t total)
+                      uint64_t before, uint64_t from, uint64_t total)
 {
     return (target->ours || NULL != operation->mapped)
-               ? do_part(helper, operation, request, piece, before, total)
-               : send_part(target, operation, request, piece, before, total);
+               ? do_part(helper, operation, request, piece, before, from, total)
+               : send_part(target, operation, request, piece, before, from, total);
 }
 
-/* All parts of an operation whose data is one run of bytes at the origin. */
+/* The bytes @p from to @p total of an operation, whose data is one run of bytes at the origin. The
+ * target may have more room. */
 static int transfer(const ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_target_t *target,
-                    operation_t *operation, const ompi_osc_cached_shape_t *shape, uint64_t at)
+                    operation_t *operation, const ompi_osc_cached_shape_t *shape, uint64_t at,
+                    uint64_t from, uint64_t total)
 {
     const buffer_t *buffer = &operation->target;
     osc_cached_request_t request = operation->request;
-    uint64_t total = bytes_of(buffer);
+    uint64_t before = 0;
     int ret = OMPI_SUCCESS;
 
     if (NULL == shape) { /* one run at the target, too */
         request.at = at + (uint64_t) (uintptr_t) first_byte(buffer);
         request.count = total;
-        return do_or_send(helper, target, operation, request, NULL, 0, total);
+        return do_or_send(helper, target, operation, request, NULL, 0, from, total);
     }
     if (1 == shape->pieces) {
         request.at = at;
         request.count = (uint64_t) buffer->count;
-        return do_or_send(helper, target, operation, request, &shape->piece[0], 0, total);
+        return do_or_send(helper, target, operation, request, &shape->piece[0], 0, from, total);
     }
-    for (uint64_t i = 0; i < (uint64_t) buffer->count && OMPI_SUCCESS == ret; ++i) {
-        for (uint32_t k = 0; k < shape->pieces && OMPI_SUCCESS == ret; ++k) {
+    for (uint64_t i = from / shape->packed; before < total && OMPI_SUCCESS == ret; ++i) {
+        for (uint32_t k = 0; k < shape->pieces && before < total && OMPI_SUCCESS == ret; ++k) {
             const ompi_osc_cached_piece_t *piece = &shape->piece[k];
+            uint64_t bytes = piece->layout->packed, begin;
 
+            before = i * shape->packed + piece->before;
+            begin = (before < from) ? from - before : 0;
+            bytes = (before + bytes > total) ? total - before : bytes;
             request.at = at + i * (uint64_t) shape->extent;
             request.count = 1;
-            ret = do_or_send(helper, target, operation, request, piece,
-                             i * shape->packed + piece->before, piece->layout->packed);
+            if (begin < bytes) {
+                ret = do_or_send(helper, target, operation, request, piece, before, begin, bytes);
+            }
+            before += piece->layout->packed;
         }
+    }
+    return ret;
+}
+
+/* What an operation fetches, and what its data changes; what it only fetches lies behind that. */
+static int transfer_all(const ompi_osc_cached_helper_t *helper,
+                        ompi_osc_cached_helper_target_t *target, operation_t *operation,
+                        const ompi_osc_cached_shape_t *shape, uint64_t at, uint64_t changed,
+                        uint64_t total)
+{
+    int ret = OMPI_SUCCESS;
+
+    if (0 < changed) {
+        ret = transfer(helper, target, operation, shape, at, 0, changed);
+    }
+    if (changed < total && OMPI_SUCCESS == ret) {
+        operation->request.operation = OSC_CACHED_NO_OP;
+        operation->data = NULL;
+        ret = transfer(helper, target, operation, shape, at, changed, total);
     }
     return ret;
 }
@@ -392,7 +424,9 @@ static void count(ompi_win_t *win, uint64_t bytes)
     ompi_osc_cached_add(window, OSC_CACHED_STAT_helper_bytes, (unsigned long) bytes);
 }
 
-/* Do an operation at a target to which there is an epoch.
+/* Do an operation at a target to which there is an epoch. Where data goes there may be more room
+ * than data: origins have less than the target for what is written, and targets less than the
+ * result for what is read.
  * @param number   osc_cached_operation_t, or -1
  * @param request  of an R-form, to be set; NULL: it is none */
 static int operate(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_target_t *target,
@@ -401,7 +435,12 @@ static int operate(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_targ
     ompi_osc_cached_shape_t *shape = NULL;
     ompi_request_t *waits = NULL;
     int element, ret;
-    uint64_t total = bytes_of(&operation->target);
+    bool fetches = NULL != operation->result.type;
+    bool is_atomic = OSC_CACHED_WIRE_ACC == operation->request.kind
+                     || OSC_CACHED_WIRE_FETCH == operation->request.kind;
+    uint64_t room = bytes_of(&operation->target);
+    uint64_t changed = (OSC_CACHED_NO_OP == number) ? 0 : bytes_of(&operation->origin);
+    uint64_t total = fetches ? room : changed;
     uint64_t at = (uint64_t) disp * (uint64_t) unit_of(helper, target->rank);
     char *packed = NULL;
 
@@ -431,27 +470,27 @@ static int operate(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_targ
     if (!choose_element(&operation->request, element)) {
         goto put_shape;
     }
-    ret = MPI_ERR_ARG; /* the standard wants equal signatures, but of puts and gets, which fit() */
-    if ((OSC_CACHED_NO_OP != number && total != bytes_of(&operation->origin))
-        || (NULL != operation->result.type && total != bytes_of(&operation->result))) {
+    ret = MPI_ERR_ARG;
+    if (changed > room || (fetches && room > bytes_of(&operation->result))
+        || (is_atomic && 0 != changed % osc_cached_element_bytes(operation->request.element))) {
         goto put_shape;
     }
     ret = OMPI_ERR_OUT_OF_RESOURCE;
-    if (OSC_CACHED_NO_OP == number) {
+    if (0 == changed) {
         operation->data = NULL;
     } else if (is_plain(&operation->origin)) {
         operation->data = first_byte(&operation->origin);
     } else {
-        operation->data = packed = malloc(total);
+        operation->data = packed = malloc(changed);
         if (NULL == packed) {
             goto put_shape;
         }
-        copy(&operation->origin, packed, false);
+        copy(&operation->origin, packed, changed, false);
     }
-    if (NULL != operation->result.type) {
+    if (fetches) {
         waits = (NULL != request) ? new_request(helper->win) : NULL;
         operation->to =
-            (NULL != request && NULL == waits) ? NULL : expect(&operation->result, waits);
+            (NULL != request && NULL == waits) ? NULL : expect(&operation->result, total, waits);
         if (NULL == operation->to) {
             goto drop_request;
         }
@@ -462,7 +501,8 @@ static int operate(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_targ
         ompi_osc_cached_count(ompi_osc_cached_window_of(helper->win),
                               OSC_CACHED_STAT_helper_copies);
     }
-    ret = transfer(helper, target, operation, is_one_run(&operation->target) ? NULL : shape, at);
+    ret = transfer_all(helper, target, operation, is_one_run(&operation->target) ? NULL : shape, at,
+                       changed, total);
     if (NULL != operation->to) {
         if (OMPI_SUCCESS != ret) {
             refuse(operation->to, OSC_CACHED_REFUSED_OTHER);
@@ -575,29 +615,6 @@ move_inside(ompi_osc_cached_helper_t *helper, bool puts, void *origin_addr,
     return ret;
 }
 
-/* Puts and gets may have more room than bytes come: as much as these take is used. False: less room
- * than that, or an end within an element of a datatype with gaps. */
-static bool fit(buffer_t *room, uint64_t bytes)
-{
-    uint64_t size = room->type->super.size, all = bytes_of(room);
-
-    if (bytes == all) {
-        return true;
-    }
-    if (bytes > all) {
-        return false;
-    }
-    if (0 == bytes % size) {
-        room->count = (ompi_osc_cached_count_t) (bytes / size);
-        return true;
-    }
-    if (!is_one_run(room) || bytes > INT_MAX) {
-        return false;
-    }
-    *room = (buffer_t){first_byte(room), (ompi_osc_cached_count_t) bytes, MPI_BYTE};
-    return true;
-}
-
 /* The memory of a target, if we map it. */
 static const ompi_osc_cached_part_t *part_of(const ompi_osc_cached_helper_t *helper,
                                              const ompi_osc_cached_helper_target_t *to)
@@ -631,8 +648,8 @@ move(osc_cached_wire_kind_t kind, void *origin_addr, ompi_osc_cached_count_t ori
     ompi_osc_cached_helper_target_t *to = NULL;
     buffer_t origin = {origin_addr, origin_count, origin_dt};
     buffer_t buffer = {NULL, target_count, target_dt};
-    buffer_t *room = (OSC_CACHED_WIRE_PUT == kind) ? &buffer : &origin;
-    const buffer_t *data = (OSC_CACHED_WIRE_PUT == kind) ? &origin : &buffer;
+    uint64_t bytes = bytes_of((OSC_CACHED_WIRE_PUT == kind) ? &origin : &buffer);
+    bool fits = bytes <= bytes_of((OSC_CACHED_WIRE_PUT == kind) ? &buffer : &origin);
     bool contiguous = is_one_run(&buffer);
     uint64_t blocks = contiguous ? 1 : 2;
     osc_cached_way_t way = OSC_CACHED_ROUTE_INNER;
@@ -644,15 +661,13 @@ move(osc_cached_wire_kind_t kind, void *origin_addr, ompi_osc_cached_count_t ori
             return ret;
         }
         if (NULL != to && (helper->alone || NULL != to->mapped)
-            && (NULL == request || is_passive(helper, to))
-            && (fit(room, bytes_of(data)) || helper->alone)) {
+            && (NULL == request || is_passive(helper, to)) && (fits || helper->alone)) {
             return move_outside(helper, to, part_of(helper, to), kind, &origin, &buffer,
                                 target_disp, request);
         }
         to = NULL;
     }
-    if (target != helper->rank && ompi_osc_cached_helper_has_choice(helper, contiguous)
-        && fit(room, bytes_of(data))) {
+    if (fits && target != helper->rank && ompi_osc_cached_helper_has_choice(helper, contiguous)) {
         ret = choose_way(helper, target, &buffer, NULL != request, &to, &blocks, &way);
         if (OMPI_SUCCESS != ret) {
             return ret;
@@ -861,8 +876,8 @@ static int compare_and_swap(const void *origin_addr, const void *compare_addr, v
         return MPI_ERR_TYPE;
     }
     if (OPAL_UNLIKELY(ompi_osc_cached_has_devices)) {
-        copy(&(buffer_t){(void *) origin_addr, 1, dt}, both, false);
-        copy(&(buffer_t){(void *) compare_addr, 1, dt}, both + bytes, false);
+        copy(&(buffer_t){(void *) origin_addr, 1, dt}, both, bytes, false);
+        copy(&(buffer_t){(void *) compare_addr, 1, dt}, both + bytes, bytes, false);
     } else {
         memcpy(both, origin_addr, bytes);
         memcpy(both + bytes, compare_addr, bytes);
@@ -872,13 +887,13 @@ static int compare_and_swap(const void *origin_addr, const void *compare_addr, v
     operation.request.at = (uint64_t) target_disp * (uint64_t) unit_of(helper, target);
     operation.request.count = bytes;
     operation.data = both;
-    operation.to = expect(&(buffer_t){result_addr, 1, dt}, NULL);
+    operation.to = expect(&(buffer_t){result_addr, 1, dt}, bytes, NULL);
     if (NULL == operation.to) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     count(win, bytes);
     trace(helper, "helper", OSC_CACHED_WIRE_CAS, target, target_disp, bytes);
-    ret = do_or_send(helper, to, &operation, operation.request, NULL, 0, bytes);
+    ret = do_or_send(helper, to, &operation, operation.request, NULL, 0, 0, bytes);
     release(operation.to);
     return ret;
 }

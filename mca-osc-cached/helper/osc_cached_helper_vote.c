@@ -417,14 +417,16 @@ static void tell_why(const int64_t votes[OSC_CACHED_VOTES], const char *why)
     }
 }
 
-/* Are there as many descriptors as UCX may need to connect this process with the others?  With TCP
- * that is one for what we ask another process, and one for what it asks us.  A UCX that has none
- * left ends the process by a signal. */
-static bool can_connect(ompi_communicator_t *comm)
+/* Are there as many descriptors as UCX may need to connect this process with those it has not met
+ * yet?  With TCP that is one for each helper that we ask, and for one of ours one for each process
+ * that asks it.  A UCX that has none left ends the process by a signal. */
+static bool can_connect(ompi_communicator_t *comm, const ompi_osc_cached_node_t *node)
 {
     enum { MORE = 16 }; /* for the helper itself */
-    bool shares_memory = ucx_shares_memory();
-    rlim_t needed = MORE, used = 0;
+    int rank = ompi_comm_rank(comm);
+    bool serves = rank == ompi_osc_cached_node_helper(node, rank);
+    bool running = ompi_osc_cached_helper_is_running(), shares_memory = ucx_shares_memory();
+    rlim_t needed = running ? 0 : MORE, used = 0;
     struct rlimit most;
     DIR *folder;
 
@@ -432,9 +434,15 @@ static bool can_connect(ompi_communicator_t *comm)
         return true;
     }
     for (int i = 0; i < ompi_comm_size(comm); ++i) {
-        bool near = shares_memory && ompi_osc_cached_is_near(comm->c_local_group, i);
+        int theirs = ompi_osc_cached_node_helper(node, i);
+        bool met = (rank == theirs) ? running
+                                    : ompi_osc_cached_helper_knows(
+                                        ompi_osc_cached_helper_name(comm->c_local_group, theirs));
 
-        needed += (near || ompi_comm_rank(comm) == i) ? 0 : 2;
+        if (rank != i && !met
+            && !(shares_memory && ompi_osc_cached_is_near(comm->c_local_group, i))) {
+            needed += (rlim_t) (i == theirs) + (rlim_t) serves;
+        }
     }
     folder = opendir("/proc/self/fd");
     if (NULL == folder) {
@@ -457,7 +465,7 @@ bool ompi_osc_cached_helper_start_all(ompi_communicator_t *comm, const ompi_osc_
     if (!ompi_osc_cached_helper_is_agreed(votes) || votes[OSC_CACHED_VOTE_RUNS]) {
         return ompi_osc_cached_helper_is_agreed(votes);
     }
-    why = can_connect(comm)
+    why = can_connect(comm, node)
               ? ompi_osc_cached_helper_start(rank == ompi_osc_cached_node_helper(node, rank))
               : "UCX may run out of descriptors when it connects the processes (are there file "
                 "descriptors left?)";

@@ -1,5 +1,5 @@
-/* A1: what a passive epoch has cached is forgotten by an own write in an active epoch after it, also
- * where nothing is cached in active epochs (gets that the inner component brings late).
+/* A1: what a passive epoch has cached is forgotten by an own write in an active epoch after it,
+ * also where nothing is cached in active epochs (gets that the inner component brings late).
  *
  * test: for=osc-cached needs=cache cache="mode=always" ranks=2,3 transport=shm,tcp
  *

@@ -1,5 +1,5 @@
 /* H1: a put into more room than it has bytes, and a get into a larger buffer, bring what there is,
- * whoever does them: only accumulates need as many elements on both sides.
+ * whoever does them; h1_less has the others.
  * test: for=osc-cached needs=cache ranks=2 transport=shm,tcp limit=60 mca="osc_cached_helper=on"
  * test: for=osc-cached needs=cache ranks=2 transport=shm,tcp limit=60 mca="osc_cached_helper=on osc_cached_helper_transfers=helper"
  * test: for=osc-cached needs=cache ranks=2 transport=shm,tcp limit=60 mca="osc_cached_helper=on osc_cached_helper_per=node"

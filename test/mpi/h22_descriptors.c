@@ -1,8 +1,10 @@
 /* H22: too few descriptors are left when a window is made, for a helper or for its connections: it
  * works without a helper, on all processes, and who asked for one is told. When there are some again,
- * the next window has one.
+ * the next window has one. And so have windows after the first one, whose helper has its descriptors.
  * test: for=osc-cached needs=cache ranks=2,3 transport=shm,tcp limit=60 expect="text:are there file descriptors left"
  * test: for=osc-cached needs=cache ranks=4 transport=tcp limit=60 args=18 expect="text:are there file descriptors left"
+ * test: for=osc-cached needs=cache ranks=4 transport=tcp limit=60 args="26 enough"
+ * test: for=osc-cached needs=cache ranks=4 transport=tcp limit=60 args="26 enough" mca="osc_cached_helper_per=node"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -55,7 +57,7 @@ int main(int argc, char **argv)
 {
     struct rlimit limit, none;
     unsigned long operations;
-    int left = LEFT;
+    int left = LEFT, enough = argc > 2;
     long *base;
     MPI_Win win;
 
@@ -81,9 +83,11 @@ int main(int argc, char **argv)
         }
         CHECK(0 == setrlimit(RLIMIT_NOFILE, &none), "the limit cannot be set");
     }
-    win = make("on", &base);
-    operations = use(win, base);
-    CHECK(0 == operations, "%lu", operations);
+    for (int i = 0; i < 1 + 2 * enough; ++i) {
+        win = make("on", &base);
+        operations = use(win, base);
+        CHECK((unsigned long) enough == operations, "window %d: %lu", i, operations);
+    }
     if (1 == test_rank) {
         CHECK(0 == setrlimit(RLIMIT_NOFILE, &limit), "the limit cannot be set");
     }

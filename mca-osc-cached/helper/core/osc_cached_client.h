@@ -84,7 +84,8 @@ typedef struct osc_cached_call {
     void (*end)(struct osc_cached_call *call, osc_cached_refused_t why);
     void *context; /**< the caller's */
 
-    /* the client's own; 0 at the start */
+    /* the client's own; 0 at the start, but for a FETCH with NO_OP whose first bytes another call
+     * has: then that many were sent, and answered */
     osc_cached_link_t link; /**< in the remote's answers */
     osc_cached_remote_t *remote;
     uint64_t sent;     /**< bytes of the stream that were sent or asked for */
