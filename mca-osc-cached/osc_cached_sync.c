@@ -141,6 +141,10 @@ static void enter_epoch(ompi_osc_cached_window_t *window, osc_cached_epoch_t epo
         expire(window, NULL); /* what is of a fence's epoch, which this one ends */
     }
     window->epoch = epoch;
+    if (NULL != window->coherence && osc_cached_epoch_is_active(epoch)) {
+        /* what is of passive epochs: a hit would not wait for the target's MPI_Win_post */
+        expire(window, NULL);
+    }
     window->first_tick = window->ticks;
     if (OSC_CACHED_EPOCH_NONE == epoch || OSC_CACHED_EPOCH_FENCE == epoch) {
         ompi_osc_cached_all_are_counted(window);
