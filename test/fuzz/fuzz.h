@@ -73,6 +73,7 @@ struct options {
     bool flush_each;                /* complete each target on its own */
     const char *files;              /* folder for windows on files, instead of MPI_Win_allocate */
     bool strided;                   /* accumulates with derived datatypes, too */
+    bool room;                      /* accumulates have more room than data */
     int broken;
 };
 extern struct options options;

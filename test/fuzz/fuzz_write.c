@@ -6,6 +6,16 @@
  */
 #include "fuzz_actor.h"
 
+enum { ROOM_ITEMS = 2 }; /* more in a result */
+
+/* The number of elements at the target: one more than there is data for, where there is room. */
+static int target_count(const struct write *w)
+{
+    size_t end = w->at + layout_span(w->there, w->count + 1);
+
+    return w->count + (options.room && end <= windows[w->window].part[w->target].bytes);
+}
+
 static void call_write(struct actor *a, const struct write *w, struct record *r, struct record *res)
 {
     const struct window *win = &windows[w->window];
@@ -15,7 +25,7 @@ static void call_write(struct actor *a, const struct write *w, struct record *r,
     MPI_Request *request = r->request >= 0 ? &a->request[r->request] : NULL;
     uint8_t *from = real_of(a, r) + w->origin->before, *to = NULL != res ? real_of(a, res) : NULL;
     MPI_Datatype origin = w->origin->type, result = layout_basic(w->there->base)->type;
-    int results = w->there->items * w->count;
+    int results = w->there->items * w->count + (options.room ? ROOM_ITEMS : 0);
 
     switch (w->kind) {
     case PUT:
@@ -27,12 +37,12 @@ static void call_write(struct actor *a, const struct write *w, struct record *r,
                     win->win, request));
         break;
     case ACC:
-        OK(MPI_Accumulate(from, w->origin_count, origin, w->target, disp, w->count, type, op,
+        OK(MPI_Accumulate(from, w->origin_count, origin, w->target, disp, target_count(w), type, op,
                           win->win));
         break;
     case RACC:
-        OK(MPI_Raccumulate(from, w->origin_count, origin, w->target, disp, w->count, type, op,
-                           win->win, request));
+        OK(MPI_Raccumulate(from, w->origin_count, origin, w->target, disp, target_count(w), type,
+                           op, win->win, request));
         break;
     case GET_ACC:
         OK(MPI_Get_accumulate(from, w->origin_count, origin, to, results, result, w->target, disp,
@@ -127,7 +137,8 @@ void actor_write(struct actor *a, const struct write *w)
     r = actor_take_buffer(a, w->window, w->target, layout_span(w->origin, w->origin_count) + 16);
     r->request = request;
     if (w->kind >= GET_ACC) {
-        res = actor_take_buffer(a, w->window, w->target, bytes);
+        res = actor_take_buffer(a, w->window, w->target,
+                                bytes + (options.room ? ROOM_ITEMS * sizeof(long) : 0));
         res->request = request;
     }
     layout_unpack(w->origin, w->origin_count, packed, real_of(a, r));

@@ -60,6 +60,7 @@ static void usage(void)
          "  --flush-each       complete the operations of each target by a flush of that target\n"
          "  --files=DIR        windows of MPI_Win_allocate are on files in this directory\n"
          "  --strided          accumulates with derived datatypes, too\n"
+         "  --room             accumulates have more room, there or in results, than data\n"
          "  --without=LIST     of requests (but "
          "rget),rgets,accumulates,get_accumulates,atomics,puts,types,flush_locals\n"
          "  --break=model      expect one wrong byte: the run must fail\n"
@@ -92,7 +93,8 @@ static void parse(int argc, char **argv)
         {"sync", 1, NULL, 'k'},      {"window-bytes", 1, NULL, 'b'}, {"get-bytes", 1, NULL, 'g'},
         {"info", 1, NULL, 'i'},      {"changes", 0, NULL, 'c'},      {"flush-each", 0, NULL, 'e'},
         {"without", 1, NULL, 'u'},   {"break", 1, NULL, 'x'},        {"strided", 0, NULL, 'd'},
-        {"files", 1, NULL, 'l'},     {"help", 0, NULL, 'h'},         {NULL, 0, NULL, 0}};
+        {"files", 1, NULL, 'l'},     {"room", 0, NULL, 'r'},         {"help", 0, NULL, 'h'},
+        {NULL, 0, NULL, 0}};
     int c;
 
     while ((c = getopt_long(argc, argv, "", known, NULL)) >= 0) {
@@ -151,6 +153,9 @@ static void parse(int argc, char **argv)
             break;
         case 'd':
             options.strided = true;
+            break;
+        case 'r':
+            options.room = true;
             break;
         case 'l':
             options.files = optarg;
