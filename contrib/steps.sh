@@ -5,7 +5,7 @@
 # The frame of contrib/check: steps, their results and their times.  To be sourced after lib.sh.
 
 logs='' skips='' # to be set: the directory for the output of the steps, the list of what may be skipped
-kept='' # a directory for the results of steps that passed, which a later run of the same sources need not repeat
+kept='' # a directory for the results of steps that passed, which a later run of the same command and sources need not repeat
 passed=0 failed=0 skipped=0
 group='' # the step of contrib/check --list that what runs belongs to
 declare -a rows=() begun=()
@@ -64,7 +64,7 @@ step()
     local name=$1 log rc=0 line
     shift
     log=$logs/${name//[^A-Za-z0-9.]/-}.log
-    ! is_kept "$name" "$log" "$1" || return 0
+    ! is_kept "$name" "$log" "$@" || return 0
     printf '... %s\n' "$name"
     begin "$name"
     ("$@") >"$log" 2>&1 9>&- || rc=$? # who is interrupted in a function would write the table to its log
@@ -87,42 +87,45 @@ step()
         cat "$log"
         end
     } 8>"$logs/.printing"
-    keep "$log" "$1"
+    keep "$log" "$@"
 }
 
-# sources_of COMMAND: a checksum of the files that it may read, from those of all sources in $kept/.sources. Tests of one room,
-# test/ROOM, read no documents, no published results and no other rooms but those that all use.
-sources_of()
+# inputs_of COMMAND...: a checksum of the command and of the files that it may read, from those of all sources in $kept/.sources.
+# No test but lint's reads the frame of the check. Tests of one room, test/ROOM, read no documents, no published results and no
+# other rooms but those that all use.
+inputs_of()
 {
-    local room=${1#"$top/test/"}
+    local room=${1#"$top/test/"} others=
     case $room in
-    "$1" | lint/* | packaging/* | releases/* | command/* | bench/*) cat "$kept/.sources" ;;
-    */*) awk -v room="${room%%/*}" '{ file = substr($0, 67) }
-        file ~ /\.md$|^NEWS$|^bench\/results\// { next }
-        file ~ /^test\/[^\/]*\// && file !~ "^test/(mpi|nodes|unit|" room ")/" { next }
-        { print }' "$kept/.sources" ;;
-    *) cat "$kept/.sources" ;;
-    esac | sha256sum
+    lint/*) others='/' ;;
+    "$1" | packaging/* | releases/* | command/* | bench/*) others='contrib/(check|steps.sh)$|test/skips$' ;;
+    *) others="contrib/(check|steps.sh)\$|test/skips\$|.*[.]md\$|NEWS\$|bench/results/|test/(?!(mpi|nodes|unit|${room%%/*})/)[^/]*/" ;;
+    esac
+    {
+        printf '%s\n' "$@" "${OSC_CACHED_OPERATIONS-}" "${LLAMATCH_OPERATIONS-}" "${ASAN_OPTIONS-}" "${LOCALITY_LONG_TESTS-}" "${programs-}"
+        grep -vP "^.{66}($others)" "$kept/.sources"
+    } | sha256sum
 }
 
-# keep LOG COMMAND: the result of the last step, if nothing failed. is_kept NAME LOG COMMAND: takes it instead of running the
-# step, if COMMAND reads the same files.
+# keep LOG COMMAND...: the result of the last step, if nothing failed. is_kept NAME LOG COMMAND...: takes it instead of running the
+# step, if the same command reads the same files and what it skipped is still allowed.
 keep()
 {
     local row=${rows[-1]} field
     IFS='|' read -ra field <<<"$row"
     [ -n "$kept" ] && [ "${field[5]}" -eq 0 ] || return 0
-    { printf '%s\n' "$row" && sources_of "$2"; } >"$kept/${1##*/}.row"
+    { printf '%s\n' "$row" && inputs_of "${@:2}"; } >"$kept/${1##*/}.row"
     cp "$1" "$kept/${1##*/}"
 }
 
 is_kept()
 {
     local row field
-    [ -n "$kept" ] && [ -s "$kept/${2##*/}.row" ] && [ "$(sed 1d "$kept/${2##*/}.row")" = "$(sources_of "$3")" ] || return 1
+    [ -n "$kept" ] && [ -s "$kept/${2##*/}.row" ] && [ "$(sed 1d "$kept/${2##*/}.row")" = "$(inputs_of "${@:3}")" ] || return 1
     row=$(head -n 1 "$kept/${2##*/}.row")
     IFS='|' read -ra field <<<"$row"
     cp "$kept/${2##*/}" "$2"
+    (failed=0 && judge_skips "$1" "$2" "${field[6]}" && [ "$failed" -eq 0 ]) || return 1
     count "${field[4]}" 0 "${field[6]}"
     rows+=("$row")
     printf -- '-- %s: passed before, %s\n' "$1" "$(elapsed "${field[2]}")"
