@@ -50,7 +50,8 @@ bool ompi_osc_cached_forget_failed(ompi_osc_cached_window_t *window, int ret);
 
 /* Mode transparent ends the life of what was fetched (S1, S2, S3), before it is completed: then
  * only what another get waits for is copied at all. In a coherent window that is only for epochs of
- * active targets: what was fetched in passive ones lives on. Caller holds the lock. */
+ * active targets, at their begin and end: what was fetched in passive ones lives on until then.
+ * Caller holds the lock. */
 static inline void expire(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer)
 {
     if (OSC_CACHED_MODE_TRANSPARENT == window->mode

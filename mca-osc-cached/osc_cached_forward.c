@@ -6,9 +6,10 @@
  * osc_cached_flush.c count the call and forward it to the inner module's function; own writes tell
  * the cache.
  *
- * Where nothing is cached (osc/sm, shared windows, mode off, passive epochs of mode transparent)
- * and nobody looks at the counters, the inner module's own functions for operations and flushes
- * stand in its table: the call does not come here at all.
+ * Where nothing is cached (osc/sm, shared windows, mode off, passive epochs of mode transparent),
+ * no earlier epoch has cached what an own write would end, and nobody looks at the counters, the
+ * inner module's own functions for operations and flushes stand in its table: the call does not
+ * come here at all.
  *
  * The path must stay short, at most 40 instructions per call: find the window, add one, jump.  What
  * needs a function call on the way, a window's first call, is kept apart in slow_...; one jump at

@@ -142,7 +142,8 @@ static void enter_epoch(ompi_osc_cached_window_t *window, osc_cached_epoch_t epo
     }
     window->epoch = epoch;
     if (NULL != window->coherence && osc_cached_epoch_is_active(epoch)) {
-        /* what is of passive epochs: a hit would not wait for the target's MPI_Win_post */
+        /* what is of passive epochs: a hit would not wait for the target's MPI_Win_post; and what a
+         * fence begins is a new epoch (S1) */
         expire(window, NULL);
     }
     window->first_tick = window->ticks;

@@ -77,7 +77,8 @@ BEGIN_C_DECLS
  *                         unless the window is coherent there
  *     DIRECT COHERENT     the same in a window whose other processes may cache
  *     none                the same, with a trace
- *     DIRECT WRITES       nothing is cached in this epoch, but what earlier ones cached lives on
+ *     DIRECT WRITES       nothing is cached in this epoch, but what earlier ones cached lives on;
+ *                         in coherent windows with COHERENT, with a trace without DIRECT
  *     LOOKUP              the cache is asked: several threads, or a trace
  *     LOOKUP SHARED       the same with several threads, an open cache and nothing of the sort
  *     LOOKUP QUICK        the same with one thread and without a trace

@@ -668,7 +668,12 @@ move(osc_cached_wire_kind_t kind, void *origin_addr, ompi_osc_cached_count_t ori
         to = NULL;
     }
     if (fits && target != helper->rank && ompi_osc_cached_helper_has_choice(helper, contiguous)) {
-        ret = choose_way(helper, target, &buffer, NULL != request, &to, &blocks, &way);
+        buffer_t used = buffer; /* the target may have more room than there is data */
+
+        if (bytes < bytes_of(&buffer)) {
+            used.count = (0 < bytes) ? 1 + (bytes - 1) / target_dt->super.size : 1;
+        }
+        ret = choose_way(helper, target, &used, NULL != request, &to, &blocks, &way);
         if (OMPI_SUCCESS != ret) {
             return ret;
         }
@@ -676,13 +681,12 @@ move(osc_cached_wire_kind_t kind, void *origin_addr, ompi_osc_cached_count_t ori
     if (OSC_CACHED_ROUTE_HELPER == way) {
         ret = move_outside(helper, to, NULL, kind, &origin, &buffer, target_disp, request);
     } else {
-        trace(helper, "inner", kind, target, target_disp, bytes_of(&buffer));
+        trace(helper, "inner", kind, target, target_disp, bytes);
         ret = move_inside(helper, OSC_CACHED_WIRE_PUT == kind, origin_addr, origin_count, origin_dt,
                           target, target_disp, target_count, target_dt, win, blocks, request);
     }
     if (OMPI_SUCCESS == ret && NULL != to) {
-        ret = ompi_osc_cached_helper_routed(helper, to, way, blocks, bytes_of(&buffer),
-                                            NULL != request);
+        ret = ompi_osc_cached_helper_routed(helper, to, way, blocks, bytes, NULL != request);
     }
     return ret;
 }

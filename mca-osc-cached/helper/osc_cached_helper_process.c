@@ -473,6 +473,28 @@ bool ompi_osc_cached_helper_knows(uint64_t name)
     return known;
 }
 
+bool ompi_osc_cached_helper_asks(uint64_t name)
+{
+    const osc_cached_remote_t *remote;
+    bool asks;
+
+    lock();
+    remote = osc_cached_map_get(&helper.client.remotes, name, 0);
+    asks = NULL != remote && NULL != remote->context;
+    unlock();
+    return asks;
+}
+
+bool ompi_osc_cached_helper_is_asked_by(uint64_t name)
+{
+    bool asked;
+
+    osc_cached_ucx_lock(helper.ucx);
+    asked = osc_cached_ucx_is_asked_by(helper.ucx, name);
+    osc_cached_ucx_unlock(helper.ucx, false);
+    return asked;
+}
+
 bool ompi_osc_cached_helper_learn(uint64_t name, const void *address, size_t bytes)
 {
     void *copy;

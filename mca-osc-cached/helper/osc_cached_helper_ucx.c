@@ -121,6 +121,13 @@ osc_cached_sending_t osc_cached_ucx_note(osc_cached_ucx_t *ucx, uint64_t name, c
     return OSC_CACHED_LOST;
 }
 
+bool osc_cached_ucx_is_asked_by(const osc_cached_ucx_t *ucx, uint64_t origin)
+{
+    (void) ucx;
+    (void) origin;
+    return false;
+}
+
 osc_cached_sending_t osc_cached_ucx_reply(osc_cached_ucx_t *ucx, uint64_t origin,
                                           const osc_cached_reply_t *reply, const void *data,
                                           void *cookie)
@@ -309,6 +316,11 @@ static osc_cached_sending_t send_message(message_t *message, ucp_ep_h ep, unsign
         return UCS_PTR_IS_ERR(sending) ? OSC_CACHED_LOST : OSC_CACHED_SENT;
     }
     return OSC_CACHED_SENDING;
+}
+
+bool osc_cached_ucx_is_asked_by(const osc_cached_ucx_t *ucx, uint64_t origin)
+{
+    return NULL != osc_cached_map_get(&ucx->origins, origin, 0);
 }
 
 osc_cached_sending_t osc_cached_ucx_reply(osc_cached_ucx_t *ucx, uint64_t origin,

@@ -417,16 +417,17 @@ static void tell_why(const int64_t votes[OSC_CACHED_VOTES], const char *why)
     }
 }
 
-/* Are there as many descriptors as UCX may need to connect this process with those it has not met
- * yet?  With TCP that is one for each helper that we ask, and for one of ours one for each process
- * that asks it.  A UCX that has none left ends the process by a signal. */
+/* Are there as many descriptors as UCX may still need to connect this process?  With TCP that is
+ * one for each helper that it will ask, and one for each process that will ask its own.  A UCX that
+ * has none left ends the process by a signal. */
 static bool can_connect(ompi_communicator_t *comm, const ompi_osc_cached_node_t *node)
 {
     enum { MORE = 16 }; /* for the helper itself */
     int rank = ompi_comm_rank(comm);
     bool serves = rank == ompi_osc_cached_node_helper(node, rank);
-    bool running = ompi_osc_cached_helper_is_running(), shares_memory = ucx_shares_memory();
-    rlim_t needed = running ? 0 : MORE, used = 0;
+    bool asks = ompi_osc_cached_helper_is_running(), shares_memory = ucx_shares_memory();
+    bool is_asked = asks && ompi_osc_cached_helper_serves();
+    rlim_t needed = (serves ? is_asked : asks) ? 0 : MORE, used = 0;
     struct rlimit most;
     DIR *folder;
 
@@ -434,14 +435,12 @@ static bool can_connect(ompi_communicator_t *comm, const ompi_osc_cached_node_t 
         return true;
     }
     for (int i = 0; i < ompi_comm_size(comm); ++i) {
-        int theirs = ompi_osc_cached_node_helper(node, i);
-        bool met = (rank == theirs) ? running
-                                    : ompi_osc_cached_helper_knows(
-                                        ompi_osc_cached_helper_name(comm->c_local_group, theirs));
+        uint64_t name = ompi_osc_cached_helper_name(comm->c_local_group, i);
 
-        if (rank != i && !met
-            && !(shares_memory && ompi_osc_cached_is_near(comm->c_local_group, i))) {
-            needed += (rlim_t) (i == theirs) + (rlim_t) serves;
+        if (rank != i && !(shares_memory && ompi_osc_cached_is_near(comm->c_local_group, i))) {
+            needed += i == ompi_osc_cached_node_helper(node, i)
+                      && !(asks && ompi_osc_cached_helper_asks(name));
+            needed += serves && !(is_asked && ompi_osc_cached_helper_is_asked_by(name));
         }
     }
     folder = opendir("/proc/self/fd");

@@ -5,8 +5,8 @@
  * The segment has no name: the first process of a node makes it, the others open it by that
  * process's number and descriptor, and nothing is left behind, whenever a process ends.  Its size
  * is what it may become; memory is reserved for what it has, step by step, so that no access can
- * fail.  Each step is paid by the budget of the process that needs it: the budgets of the node are
- * one.
+ * fail.  Each step is paid by the budget of the process that needs it, or, if that is used up, by
+ * that of the next one that keeps something and can: the budgets of the node are one.
  */
 
 #ifndef _GNU_SOURCE
@@ -243,8 +243,8 @@ static void make(ompi_osc_cached_sharing_t *sharing, const osc_cached_config_t *
                                                                    : each * (uint64_t) ranks);
     told[SEED] = (int64_t) cache->seed;
     config = config_of(told, targets, extra);
-    told[GOOD] = ompi_osc_cached_may_keep(sharing->fd) && map(sharing, &config, true)
-                 && 0 == fstat(sharing->fd, &status);
+    told[GOOD] = ompi_osc_cached_may_keep(sharing->fd) && 0 == fchmod(sharing->fd, 0600)
+                 && map(sharing, &config, true) && 0 == fstat(sharing->fd, &status);
     if (told[GOOD]) {
         told[PROCESS] = getpid();
         told[DESCRIPTOR] = sharing->fd;

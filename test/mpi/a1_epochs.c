@@ -1,5 +1,6 @@
 /* A1: what a passive epoch has cached is forgotten by an own write in an active epoch after it,
- * also where nothing is cached in active epochs (gets that the inner component brings late).
+ * also where nothing is cached in active epochs (gets that the inner component brings late), and
+ * where nobody looks at the counters.
  *
  * test: for=osc-cached needs=cache cache="mode=always" ranks=2,3 transport=shm,tcp
  *
@@ -49,14 +50,16 @@ static void write_actively(MPI_Win win, int fenced, int way, long now, long next
     }
 }
 
-static void try(const char *mode, long *mine)
+static void try(const char *mode, long *mine, int counted)
 {
     struct counters c;
     long *base, now = 1001;
     MPI_Win win = keyed_window(mine, N * sizeof(long), sizeof(long), &base, "ompi_osc_cached_mode",
                                mode, NULL);
 
-    counters_open(&c, &win);
+    if (counted) {
+        counters_open(&c, &win);
+    }
     for (int i = 0; i < N; ++i) {
         base[i] = 1000 * test_rank + i;
     }
@@ -64,24 +67,27 @@ static void try(const char *mode, long *mine)
     for (int i = 0; i < 2 * ACTIVE; ++i) {
         static const int ways[ACTIVE] = {0, 2, 4, 6, 7}; /* active epochs have no requests */
         long next = 5000 + i;
-        unsigned long hits = counter(&c, "hits");
+        unsigned long hits = counted ? counter(&c, "hits") : 0;
 
         if (0 == test_rank) {
             OK(MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win));
             CHECK(now == fetch(win), "mode %s, %d: before", mode, i);
             CHECK(now == fetch(win), "mode %s, %d: again", mode, i);
             OK(MPI_Win_unlock(1, win));
-            CHECK(hits < counter(&c, "hits"), "mode %s, %d: the second get hits", mode, i);
+            CHECK(!counted || hits < counter(&c, "hits"), "mode %s, %d: the second get hits", mode,
+                  i);
         }
         test_barrier();
         write_actively(win, i < ACTIVE, ways[i % ACTIVE], now, next);
         test_barrier();
         now = next;
     }
-    if (0 == test_rank) {
+    if (counted && 0 == test_rank) {
         counters_add_up(&c);
     }
-    counters_close(&c);
+    if (counted) {
+        counters_close(&c);
+    }
     OK(MPI_Win_free(&win));
 }
 
@@ -90,8 +96,8 @@ int main(int argc, char **argv)
     long mine[N];
 
     test_init(&argc, &argv);
-    for (int k = 0; k < 4; ++k) {
-        try(k % 2 ? "user" : "always", k < 2 ? mine : NULL);
+    for (int k = 0; k < 8; ++k) {
+        try(k % 2 ? "user" : "always", k / 2 % 2 ? NULL : mine, k < 4);
     }
     return test_done();
 }

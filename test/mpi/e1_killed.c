@@ -1,8 +1,10 @@
 /* E1: processes of a node die one after the other, with the lock of the node's cache, at any moment, while all of them
- * hit in it, keep data there and throw other data out: who is left gets the right bytes, and waits for nobody.
+ * hit in it, keep data there and throw other data out: who is left gets the right bytes, and waits for nobody. With
+ * "maker" the first one to die is the process that has made the segment. Nothing is left in /dev/shm.
  *
  * test: for=osc-cached needs=cache cache="mode=always share=on window_memory=8K adaptive=0" ranks=6 transport=shm limit=60 mpirun-5.0="--with-ft ulfm" allow="Epoll MOD|send_msg: write failed|UCX +ERROR connect.*Connection refused|UCX_TCP_MAX_CONN_RETRIES|^---|WARNING: The selected|^operation, yet|^When using|^However, fail|^In this framework|^failure scenarios|more processes have sent help"
  * test: for=osc-cached needs=cache cache="mode=user share=on" ranks=5 transport=shm limit=60 mpirun-5.0="--with-ft ulfm" allow="Epoll MOD|send_msg: write failed|UCX +ERROR connect.*Connection refused|UCX_TCP_MAX_CONN_RETRIES|^---|WARNING: The selected|^operation, yet|^When using|^However, fail|^In this framework|^failure scenarios|more processes have sent help"
+ * test: for=osc-cached needs=cache cache="mode=user share=on" ranks=5 transport=shm limit=60 args=maker mpirun-5.0="--with-ft ulfm" allow="Epoll MOD|send_msg: write failed|UCX +ERROR connect.*Connection refused|UCX_TCP_MAX_CONN_RETRIES|^---|WARNING: The selected|^operation, yet|^When using|^However, fail|^In this framework|^failure scenarios|more processes have sent help"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -11,6 +13,7 @@
 
 #include "counters.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -21,6 +24,9 @@
 
 enum { WORDS = 65536, MOST = 24, PER_LOOK = 200, ROBUST = 16 /* of a mutex, in glibc */ };
 
+/* With these roles: the first and the last have the data, and do not die; nor does the second. */
+static int role, first_role; /* this process's, and that of rank 0 */
+
 static uint64_t state = 88172645463325252;
 static int dies; /* with the next lock: 1 at once, else later */
 
@@ -30,6 +36,22 @@ static int below(int limit)
     state ^= state >> 7;
     state ^= state << 17;
     return (int) (state % (uint64_t) limit);
+}
+
+/* Files of the component, whose segments have no name. */
+static int left_in_shm(void)
+{
+    DIR *folder = opendir("/dev/shm");
+    const struct dirent *entry;
+    int left = 0;
+
+    while (NULL != folder && NULL != (entry = readdir(folder))) {
+        left += NULL != strstr(entry->d_name, "osc_cached");
+    }
+    if (NULL != folder) {
+        closedir(folder);
+    }
+    return left;
 }
 
 /* Called by the component instead of the C library's. */
@@ -57,7 +79,11 @@ int pthread_mutex_trylock(pthread_mutex_t *mutex)
     return ret;
 }
 
-/* The first and the last rank have the data, and do not die; nor does the second. */
+static int rank_of(int which)
+{
+    return (which - first_role + test_size) % test_size;
+}
+
 static long word_of(int target, int i)
 {
     return 1000000L * target + i;
@@ -66,12 +92,12 @@ static long word_of(int target, int i)
 static void read_some(MPI_Win win)
 {
     for (int k = 0; k < PER_LOOK; ++k) {
-        int target = 0 != below(2) && 0 != test_rank ? 0 : test_size - 1;
+        int target = rank_of(0 != below(2) && 0 != role ? 0 : test_size - 1);
         int count = 1 + below(MOST), at = below(0 == below(2) ? 64 : WORDS - MOST);
         long got[MOST];
 
         if (target == test_rank) {
-            target = 0;
+            target = rank_of(0);
         }
         memset(got, 0, sizeof(got));
         OK(MPI_Get(got, count, MPI_LONG, target, at, count, MPI_LONG, win));
@@ -83,13 +109,13 @@ static void read_some(MPI_Win win)
     }
 }
 
-/* Everybody but rank 0 reads until it is told to stop, or to die. */
+/* Everybody but the first reads until it is told to stop, or to die. */
 static void read_until_told(MPI_Win win)
 {
     MPI_Request request;
     int told = 0;
 
-    OK(MPI_Irecv(&dies, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &request));
+    OK(MPI_Irecv(&dies, 1, MPI_INT, rank_of(0), 0, MPI_COMM_WORLD, &request));
     while (!told || 0 != dies) {
         read_some(win);
         if (!told) {
@@ -124,6 +150,8 @@ int main(int argc, char **argv)
     if (NULL == enabled || 0 == strcmp("0", enabled)) {
         test_skip("fault tolerance is not enabled (mpi_ft_enable)");
     }
+    first_role = argc > 1 ? 2 : 0;
+    role = (test_rank + first_role) % test_size;
     state += 1000003u * (unsigned) test_rank + (unsigned) getppid();
     OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     win = test_win_make(NULL, sizeof(long[WORDS]), sizeof(long), &base);
@@ -135,32 +163,34 @@ int main(int argc, char **argv)
     OK(MPI_Win_lock_all(0, win));
     OK(MPI_Win_sync(win));
     test_barrier();
-    if (0 < test_rank) {
+    if (0 < role) {
         read_until_told(win);
     } else {
-        for (int rank = 2; rank < test_size - 1; ++rank) {
-            let_die(win, rank, pids[rank], rank < test_size - 2 ? 1 + below(2) : 1);
+        for (int i = 2; i < test_size - 1; ++i) {
+            let_die(win, rank_of(i), pids[rank_of(i)], i < test_size - 2 ? 1 + below(2) : 1);
         }
         for (int k = 0; k < 50; ++k) { /* the last one had the lock */
             read_some(win);
         }
-        OK(MPI_Send(&dies, 1, MPI_INT, 1, 0, MPI_COMM_WORLD));
-        OK(MPI_Send(&dies, 1, MPI_INT, test_size - 1, 0, MPI_COMM_WORLD));
+        OK(MPI_Send(&dies, 1, MPI_INT, rank_of(1), 0, MPI_COMM_WORLD));
+        OK(MPI_Send(&dies, 1, MPI_INT, rank_of(test_size - 1), 0, MPI_COMM_WORLD));
     }
     CHECK(0 < counter(&c, "node_hits"), "nothing was shared");
     recoveries = counter(&c, "node_recoveries");
-    if (0 < test_rank) {
-        OK(MPI_Send(&recoveries, 1, MPI_UNSIGNED_LONG, 0, 0, MPI_COMM_WORLD));
-        OK(MPI_Recv(NULL, 0, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    if (0 < role) {
+        OK(MPI_Send(&recoveries, 1, MPI_UNSIGNED_LONG, rank_of(0), 0, MPI_COMM_WORLD));
+        OK(MPI_Recv(NULL, 0, MPI_INT, rank_of(0), 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     } else {
         for (int i = 0; i < 2; ++i) {
-            OK(MPI_Recv(&theirs, 1, MPI_UNSIGNED_LONG, 0 == i ? 1 : test_size - 1, 0,
+            OK(MPI_Recv(&theirs, 1, MPI_UNSIGNED_LONG, rank_of(0 == i ? 1 : test_size - 1), 0,
                         MPI_COMM_WORLD, MPI_STATUS_IGNORE));
             recoveries += theirs;
         }
         CHECK(0 < recoveries, "nobody had to recover");
-        OK(MPI_Send(NULL, 0, MPI_INT, 1, 1, MPI_COMM_WORLD)); /* nobody needs us any more */
-        OK(MPI_Send(NULL, 0, MPI_INT, test_size - 1, 1, MPI_COMM_WORLD));
+        CHECK(0 == left_in_shm(), "a file of osc/cached in /dev/shm");
+        /* nobody needs us any more */
+        OK(MPI_Send(NULL, 0, MPI_INT, rank_of(1), 1, MPI_COMM_WORLD));
+        OK(MPI_Send(NULL, 0, MPI_INT, rank_of(test_size - 1), 1, MPI_COMM_WORLD));
     }
     _exit(0 != test_failures); /* MPI_Win_free and MPI_Finalize are for all processes */
 }

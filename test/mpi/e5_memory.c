@@ -1,7 +1,8 @@
 /* E5: without memory for the segment each process has its own cache, and a help text says so; with
  * little of it, what does not fit is fetched again. The same where files must not be as large, which
  * the segment is to the kernel. Info keys limit it. Many windows leave the program descriptors. A
- * timer of the program does not keep memory from coming, on kernels that give up at any signal.
+ * timer of the program does not keep memory from coming, on kernels that give up at any signal. What
+ * one process has used up, others of its node pay for. Nobody but the user may open the segment.
  *
  * test: for=osc-cached needs=cache cache="mode=always share=on memory=64K" ranks=3 transport=shm limit=60 cflags=-rdynamic args=none expect="text:Each process keeps a cache"
  * test: for=osc-cached needs=cache cache="mode=always share=on memory=600K" ranks=3,4 transport=shm,tcp limit=60 cflags=-rdynamic args=little
@@ -9,6 +10,7 @@
  * test: for=osc-cached needs=cache cache="mode=always share=on" ranks=3 transport=shm limit=60 cflags=-rdynamic args=keys
  * test: for=osc-cached needs=cache cache="mode=always share=on memory=1G" ranks=3 transport=shm,tcp limit=60 cflags=-rdynamic args=descriptors expect="text:Each process keeps a cache"
  * test: for=osc-cached needs=cache cache="mode=always share=on" ranks=3 transport=shm limit=60 cflags=-rdynamic args=signals
+ * test: for=osc-cached needs=cache cache="mode=always share=on memory=1M" ranks=4 transport=shm limit=60 cflags=-rdynamic args=pool
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -16,13 +18,16 @@
 #define _GNU_SOURCE
 #include "counters.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { FEW = 400, MANY = 2000, BYTES = 4096, WINDOWS = 300, FILES = 256, KEYED = 65536 };
+enum { FEW = 400, POOLED = 450, MANY = 2000 /* pieces */, BYTES = 4096 };
+enum { WINDOWS = 300, FILES = 256, KEYED = 65536 };
 
 static int interrupted;
 
@@ -63,6 +68,58 @@ static void many(void)
     }
 }
 
+/* The segments that this process has open. */
+static void look_at_modes(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    const struct dirent *entry;
+    int seen = 0;
+
+    CHECK(NULL != folder, "/proc/self/fd");
+    while (NULL != (entry = readdir(folder))) {
+        char path[300], name[300];
+        struct stat status;
+        ssize_t length;
+
+        snprintf(path, sizeof(path), "/proc/self/fd/%s", entry->d_name);
+        length = readlink(path, name, sizeof(name) - 1);
+        name[0 < length ? length : 0] = '\0';
+        if (NULL != strstr(name, "osc_cached_node") && 0 == stat(path, &status)) {
+            CHECK(0600 == (status.st_mode & 07777), "mode %o", (unsigned) status.st_mode & 07777);
+            ++seen;
+        }
+    }
+    closedir(folder);
+    CHECK(0 < seen, "no segment is open");
+}
+
+/* The second process reads more than it may keep by itself, and less than the four may, while two
+ * others keep small pieces that nobody has: most of it is there in the last round. */
+static void share_budgets(MPI_Win win, struct counters *c)
+{
+    static char got[BYTES];
+    unsigned long hits = 0;
+
+    for (int round = 0; round < 4; ++round) {
+        hits = counter(c, "hits");
+        for (int i = 0; i < POOLED; ++i) {
+            int bytes = (1 == test_rank) ? BYTES : 8;
+            int at = i * BYTES + ((1 == test_rank) ? 0 : 1000 + 8 * test_rank);
+
+            if (3 != test_rank) {
+                OK(MPI_Get(got, bytes, MPI_BYTE, 3, at, bytes, MPI_BYTE, win));
+                OK(MPI_Win_flush(3, win));
+                CHECK((char) (i * 7 + at + 3) == got[0], "piece %d", i);
+            }
+        }
+        test_barrier();
+    }
+    hits = counter(c, "hits") - hits;
+    CHECK(1 != test_rank || 3 * POOLED / 4 < hits, "%lu hits of %d", hits, POOLED);
+    CHECK(7 << 18 < counter(c, "node_bytes"), "the segment has %lu bytes",
+          counter(c, "node_bytes"));
+}
+
 int main(int argc, char **argv)
 {
     static char got[BYTES];
@@ -73,7 +130,9 @@ int main(int argc, char **argv)
 
     test_init(&argc, &argv);
     last = test_size - 1;
-    pieces = (0 == strcmp("signals", argv[1])) ? MANY : FEW;
+    pieces = (0 == strcmp("signals", argv[1])) ? MANY
+             : (0 == strcmp("pool", argv[1]))  ? POOLED
+                                               : FEW;
     if (0 == strcmp("limit", argv[1])) {
         struct rlimit limit;
 
@@ -96,6 +155,14 @@ int main(int argc, char **argv)
     OK(MPI_Win_lock_all(0, win));
     OK(MPI_Win_sync(win));
     test_barrier();
+    if (0 == strcmp("pool", argv[1])) {
+        look_at_modes();
+        share_budgets(win, &c);
+        OK(MPI_Win_unlock_all(win));
+        counters_close(&c);
+        OK(MPI_Win_free(&win));
+        return test_done();
+    }
     interrupted = 0 == strcmp("signals", argv[1]);
     for (int round = 0; round < 3 && last != test_rank; ++round) {
         for (int i = 0; i < pieces; ++i) {

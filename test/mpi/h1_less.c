@@ -10,16 +10,17 @@
  */
 #include "storage.h"
 
-/* more runs than one message describes */
-enum { RUNS = 300, GAP = 2, SPAN = GAP * RUNS, COUNT = 3, N = COUNT * SPAN, TAIL = 7 };
+/* more runs than one message describes, not all of them as far apart */
+enum { RUNS = 300, GAP = 3, SPAN = GAP * RUNS, COUNT = 3, N = COUNT * SPAN, TAIL = 7 };
 
 static int base[N], now[N], got[N + TAIL], data[N];
 static MPI_Win win;
+static int target;
 
 /* Where the i-th number of a datatype with RUNS runs lies. */
 static int place(int i, int gapped)
 {
-    return gapped ? i / RUNS * SPAN + i % RUNS * GAP : i;
+    return gapped ? i / RUNS * SPAN + i % RUNS * GAP + i % RUNS % 2 : i;
 }
 
 static void set(void)
@@ -29,15 +30,16 @@ static void set(void)
         data[i] = 1000000 + i;
     }
     memset(got, -1, sizeof(got));
-    OK(MPI_Put(base, N, MPI_INT, 0, 0, N, MPI_INT, win));
-    OK(MPI_Win_flush(0, win));
+    OK(MPI_Put(base, N, MPI_INT, target, 0, N, MPI_INT, win));
+    OK(MPI_Win_flush(target, win));
 }
 
 /* The target has these numbers of data more, or instead; the rest is as it was. */
 static void check_target(const char *what, int changed, int gapped, int sum)
 {
-    OK(MPI_Get(now, N, MPI_INT, 0, 0, N, MPI_INT, win));
-    OK(MPI_Win_flush(0, win));
+    OK(MPI_Win_flush(target, win)); /* a request completes at the origin only */
+    OK(MPI_Get(now, N, MPI_INT, target, 0, N, MPI_INT, win));
+    OK(MPI_Win_flush(target, win));
     for (int i = 0; i < changed; ++i) {
         base[place(i, gapped)] = data[i] + (sum ? base[place(i, gapped)] : 0);
     }
@@ -63,28 +65,28 @@ static void accumulates(int less, int room, MPI_Datatype type, int gapped)
     MPI_Request request;
 
     set();
-    OK(MPI_Accumulate(data, less, MPI_INT, 0, 0, room, type, MPI_SUM, win));
+    OK(MPI_Accumulate(data, less, MPI_INT, target, 0, room, type, MPI_SUM, win));
     check_target("MPI_Accumulate", less, gapped, 1);
     set();
-    OK(MPI_Raccumulate(data, less, MPI_INT, 0, 0, room, type, MPI_REPLACE, win, &request));
+    OK(MPI_Raccumulate(data, less, MPI_INT, target, 0, room, type, MPI_REPLACE, win, &request));
     OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
     check_target("MPI_Raccumulate", less, gapped, 0);
     set();
-    OK(MPI_Get_accumulate(data, less, MPI_INT, got, all + TAIL, MPI_INT, 0, 0, room, type, MPI_SUM,
-                          win));
-    OK(MPI_Win_flush(0, win));
+    OK(MPI_Get_accumulate(data, less, MPI_INT, got, all + TAIL, MPI_INT, target, 0, room, type,
+                          MPI_SUM, win));
+    OK(MPI_Win_flush(target, win));
     check_result("MPI_Get_accumulate", all, gapped);
     check_target("MPI_Get_accumulate", less, gapped, 1);
     set();
-    OK(MPI_Rget_accumulate(data, less, MPI_INT, got, all, MPI_INT, 0, 0, room, type, MPI_REPLACE,
-                           win, &request));
+    OK(MPI_Rget_accumulate(data, less, MPI_INT, got, all, MPI_INT, target, 0, room, type,
+                           MPI_REPLACE, win, &request));
     OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
     check_result("MPI_Rget_accumulate", all, gapped);
     check_target("MPI_Rget_accumulate", less, gapped, 0);
     set();
-    OK(MPI_Get_accumulate(NULL, 0, MPI_INT, got, all + TAIL, MPI_INT, 0, 0, room, type, MPI_NO_OP,
-                          win));
-    OK(MPI_Win_flush(0, win));
+    OK(MPI_Get_accumulate(NULL, 0, MPI_INT, got, all + TAIL, MPI_INT, target, 0, room, type,
+                          MPI_NO_OP, win));
+    OK(MPI_Win_flush(target, win));
     check_result("MPI_NO_OP", all, gapped);
     check_target("MPI_NO_OP", 0, gapped, 1);
 }
@@ -93,12 +95,12 @@ static void accumulates(int less, int room, MPI_Datatype type, int gapped)
 static void transfers(int less, int room, MPI_Datatype type)
 {
     set();
-    OK(MPI_Put(data, less, MPI_INT, 0, 0, room, type, win));
-    OK(MPI_Win_flush(0, win));
+    OK(MPI_Put(data, less, MPI_INT, target, 0, room, type, win));
+    OK(MPI_Win_flush(target, win));
     check_target("MPI_Put", less, 1, 0);
     set();
-    OK(MPI_Get(got, room, type, 0, 0, less, MPI_INT, win));
-    OK(MPI_Win_flush(0, win));
+    OK(MPI_Get(got, room, type, target, 0, less, MPI_INT, win));
+    OK(MPI_Win_flush(target, win));
     for (int i = 0; i < less; ++i) {
         CHECK(3 * i == got[place(i, 1)], "MPI_Get: number %d is %d", i, got[place(i, 1)]);
         got[place(i, 1)] = -1;
@@ -109,6 +111,8 @@ static void transfers(int less, int room, MPI_Datatype type)
 int main(int argc, char **argv)
 {
     static const int some[] = {0, 1, 5, RUNS - 1, RUNS, RUNS + 1, 2 * RUNS + 7, COUNT * RUNS - 1};
+    int places[RUNS];
+    struct counters c;
     MPI_Datatype runs;
     void *memory;
 
@@ -119,19 +123,28 @@ int main(int argc, char **argv)
     } else {
         win = test_win_make(NULL, N * sizeof(int), sizeof(int), &memory);
     }
-    OK(MPI_Type_vector(RUNS, 1, GAP, MPI_INT, &runs));
+    counters_open(&c, &win);
+    for (int i = 0; i < RUNS; ++i) {
+        places[i] = place(i, 1);
+    }
+    OK(MPI_Type_create_indexed_block(RUNS, 1, places, MPI_INT, &runs));
     OK(MPI_Type_create_resized(runs, 0, SPAN * sizeof(int), &runs));
     OK(MPI_Type_commit(&runs));
     test_barrier();
-    if (1 == test_rank) {
-        OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));
+    for (target = 0; target < 2 && 1 == test_rank; ++target) { /* the second one is this process */
+        OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, win));
         for (int i = 0; i < (int) (sizeof(some) / sizeof(some[0])); ++i) {
             accumulates(some[i], N, MPI_INT, 0);
             accumulates(some[i], COUNT, runs, 1);
-            transfers(some[i], COUNT, runs);
+            if (test_rank != target) { /* else they are the inner component's */
+                transfers(some[i], COUNT, runs);
+            }
         }
-        OK(MPI_Win_unlock(0, win));
+        OK(MPI_Win_unlock(target, win));
     }
+    CHECK(0 == test_rank || 0 < counter(&c, "helper_operations"), "no helper did anything");
+    counters_close(&c);
+    test_barrier();
     OK(MPI_Type_free(&runs));
     OK(MPI_Win_free(&win));
     storage_end();

@@ -1,10 +1,12 @@
 /* H22: too few descriptors are left when a window is made, for a helper or for its connections: it
  * works without a helper, on all processes, and who asked for one is told. When there are some again,
- * the next window has one. And so have windows after the first one, whose helper has its descriptors.
+ * the next window has one. And so have windows after the first one, whose helper has its descriptors;
+ * not one whose processes would now be asked themselves, or by others than before.
  * test: for=osc-cached needs=cache ranks=2,3 transport=shm,tcp limit=60 expect="text:are there file descriptors left"
  * test: for=osc-cached needs=cache ranks=4 transport=tcp limit=60 args=18 expect="text:are there file descriptors left"
  * test: for=osc-cached needs=cache ranks=4 transport=tcp limit=60 args="26 enough"
  * test: for=osc-cached needs=cache ranks=4 transport=tcp limit=60 args="26 enough" mca="osc_cached_helper_per=node"
+ * test: for=osc-cached needs=cache ranks=4 transport=tcp limit=60 args="10 asked" mca="osc_cached_helper_per=node" expect="text:are there file descriptors left"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -17,6 +19,22 @@
 enum { LEFT = 4, MOST = 64 }; /* with fewer, UCX of the inner component does not work, either */
 
 static const long one = 1;
+
+static MPI_Win make_created(long **base)
+{
+    static long created;
+    MPI_Info info;
+    MPI_Win win;
+
+    *base = &created;
+    created = 0;
+    OK(MPI_Info_create(&info));
+    OK(MPI_Info_set(info, "ompi_osc_cached_helper", "on"));
+    OK(MPI_Win_create(&created, sizeof(long), sizeof(long), info, MPI_COMM_WORLD, &win));
+    OK(MPI_Info_free(&info));
+    test_barrier();
+    return win;
+}
 
 static MPI_Win make(const char *helper, long **base)
 {
@@ -57,17 +75,24 @@ int main(int argc, char **argv)
 {
     struct rlimit limit, none;
     unsigned long operations;
-    int left = LEFT, enough = argc > 2;
+    int left = LEFT, asked, enough;
     long *base;
     MPI_Win win;
 
     test_init(&argc, &argv);
+    asked = argc > 2 && 0 == strcmp("asked", argv[2]);
+    enough = argc > 2 && !asked;
     if (argc > 1) {
         left = atoi(argv[1]);
     }
     win = make("off", &base); /* connects the inner component */
     operations = use(win, base);
     CHECK(0 == operations, "%lu", operations);
+    if (asked) { /* only the first process has a helper */
+        win = make("on", &base);
+        operations = use(win, base);
+        CHECK(1 == operations, "%lu", operations);
+    }
     CHECK(0 == getrlimit(RLIMIT_NOFILE, &limit), "no limit");
     none = limit;
     if (1 == test_rank) {
@@ -84,7 +109,7 @@ int main(int argc, char **argv)
         CHECK(0 == setrlimit(RLIMIT_NOFILE, &none), "the limit cannot be set");
     }
     for (int i = 0; i < 1 + 2 * enough; ++i) {
-        win = make("on", &base);
+        win = asked ? make_created(&base) : make("on", &base);
         operations = use(win, base);
         CHECK((unsigned long) enough == operations, "window %d: %lu", i, operations);
     }
@@ -92,7 +117,7 @@ int main(int argc, char **argv)
         CHECK(0 == setrlimit(RLIMIT_NOFILE, &limit), "the limit cannot be set");
     }
     test_barrier();
-    win = make("on", &base);
+    win = asked ? make_created(&base) : make("on", &base);
     operations = use(win, base);
     CHECK(1 == operations, "%lu", operations);
     return test_done();

@@ -379,6 +379,41 @@ static void growth_keeps_everything(void **state)
     segment_close(&segment);
 }
 
+/* When a process gets no more memory, the next one that keeps something does, for both. */
+static void others_pay_for_growth(void **state)
+{
+    osc_cached_shared_config_t config = small;
+    memory_t theirs = {0, 0, 0};
+    osc_cached_shared_t other;
+    segment_t segment;
+    uint64_t limit;
+
+    (void) state;
+    config.max_memory = 1 << 22;
+    config.max_slots = 4096;
+    segment_open(&segment, config);
+    assert_int_equal(OSC_CACHED_OK,
+                     osc_cached_shared_attach(&other, segment.memory, &config, grow, &theirs));
+    limit = segment.shared.header->limit;
+    segment.given.fails_at = 1;
+    for (uint32_t i = 0; i < PLACES; ++i) {
+        assert_true(fetch(&segment.shared, key_of(0, i)));
+    }
+    assert_true(0 < atomic_load(&segment.shared.header->evictions));
+    assert_int_equal(limit, segment.shared.header->limit);
+    assert_true(fetch(&other, key_of(1, 0)));
+    assert_true(limit < segment.shared.header->limit);
+    limit = segment.shared.header->limit;
+    for (uint32_t i = 0; i < PLACES; ++i) {
+        assert_true(fetch(&segment.shared, key_of(0, i)));
+        assert_true(fetch(&other, key_of(1, i)));
+    }
+    assert_true(4 * limit <= segment.shared.header->limit);
+    assert_true(0 < theirs.bytes);
+    assert_int_equal(0, osc_cached_shared_verify(&segment.shared));
+    segment_close(&segment);
+}
+
 /* An entry that is larger than the arena at the start is kept, also by an empty segment, which has
  * nothing that could leave. */
 static void a_large_entry_has_room(void **state)
@@ -495,6 +530,7 @@ int main(void)
         cmocka_unit_test(lines_that_stay_leave_no_gaps),
         cmocka_unit_test(the_hand_moves_with_lines),
         cmocka_unit_test(growth_keeps_everything),
+        cmocka_unit_test(others_pay_for_growth),
         cmocka_unit_test(a_large_entry_has_room),
         cmocka_unit_test(damage_is_noticed),
     };

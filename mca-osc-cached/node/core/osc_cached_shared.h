@@ -11,8 +11,8 @@
  *     | header | targets | extra | layouts | owners | tags | lines | arena |     fixed places; all
  *                                                 but the first four have memory up to a limit
  *     target: generation, writes on their way
- *     hash -> bucket of 8 tags -> line: key, stamp, first unit and bytes, check -> bytes in the
- * arena owner of a unit of the arena: the line that has it
+ *     hash -> bucket of 8 tags -> line: key, stamp, first unit, bytes, check -> bytes in the arena
+ *     owner of a unit of the arena: the line that has it
  *
  * Hits take no lock. A line has a sequence number, which is odd while the line changes. A hit reads
  * it, then the line, copies the bytes, and reads it again: when it is the same, the bytes are those
