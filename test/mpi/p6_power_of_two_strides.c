@@ -1,5 +1,6 @@
-/* P6: 256 gets of 64 bytes at power-of-two strides are all hits the second time (CLaMPI's code,
- * with 4096 entries: 1 to 3 of them).
+/* P6: 256 gets of 64 bytes at power-of-two strides are hits the second time (CLaMPI's code, with
+ * 4096 entries: 1 to 3 of them), all but those whose places in the index, which are chosen at
+ * random, were taken by others: once in some thousand windows one.
  *
  * test: for=osc-cached needs=cache cache="mode=always entries=4096" ranks=2,3,4 transport=shm,tcp
  * test: for=osc-cached needs=cache cache="mode=always entries=4096 adaptive=0" ranks=2 transport=shm,tcp
@@ -34,6 +35,7 @@ int main(int argc, char **argv)
 
     test_init(&argc, &argv);
     for (MPI_Aint stride = 64; stride <= LARGEST; stride *= 2) {
+        unsigned long hits, missed;
         struct counters c;
         MPI_Win win = test_win_make(NULL, 1 == test_rank ? size : 0, 1, &base);
 
@@ -50,7 +52,10 @@ int main(int argc, char **argv)
             pass(win, stride);
             COUNTS(&c, "hits", 0, "stride %ld, first pass", (long) stride);
             pass(win, stride);
-            COUNTS(&c, "hits", GETS, "stride %ld, second pass", (long) stride);
+            hits = counter(&c, "hits");
+            missed = counter(&c, "conflicting");
+            CHECK(test_is_plain() || (GETS <= hits + missed && missed <= 4),
+                  "stride %ld, second pass: %lu hits, %lu missed", (long) stride, hits, missed);
         }
         test_barrier();
         OK(MPI_Win_unlock_all(win));
