@@ -11,7 +11,7 @@
 #   table_of NAME           no runs of its own: the shares (%) of another figure's table
 #   ranks N                 processes
 #   threads N               of each process (default 1)
-#   networks NAME...        tcp shm aries hdr
+#   networks NAME...        tcp shm aries hdr; nodes: two of test/nodes, with TCP between them
 #   arguments WORD...       of the program (of bench/match: names of its benchmarks)
 #   quick WORD...           the same for --quick (of bench/match: options without --quick)
 #   axis LABEL linear|log|text VALUE...   what is varied: %x in ranks, arguments and series; with values A:B, %x and %y
@@ -90,6 +90,7 @@ network_label()
 {
     case $1 in
     aries | hdr) printf 'emulated-%s' "$1" ;;
+    nodes) printf 'two-nodes' ;;
     *) printf '%s' "$1" ;;
     esac
 }

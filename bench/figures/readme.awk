@@ -9,6 +9,7 @@
 BEGIN {
     places["tcp"] = "one machine, loopback TCP"
     places["shm"] = "one machine, shared memory"
+    places["two-nodes"] = "two nodes (namespaces of one machine), TCP"
     places["emulated-aries"] = "one machine, emulated Aries network"
     places["emulated-hdr"] = "one machine, emulated InfiniBand HDR"
 }

@@ -75,10 +75,23 @@ prepare()
         SWITCH_ENV=() command=("$binary" "${common[@]}" "${own[@]}")
         return 0
     fi
-    mpi_switches "${fig_what[number]}" "$network" "$ranks" "$fig_threads" || return 1
+    LOCALITY_NODES=$([ "$network" != nodes ] || echo 'node1 node2') \
+        mpi_switches "${fig_what[number]}" "$network" "$ranks" "$fig_threads" || return 1
     [ -n "$yields" ] || ((ranks * fig_threads > $(nproc))) || mpi_no_yield
     [[ ${fig_what[number]} != osc:cached || $kind == micro ]] || mca+=(--mca osc_cached_stats ranks)
     command=("$MPIRUN" "${SWITCHES[@]}" "${mca[@]}" "$binary" "${common[@]}" "${own[@]}")
+    [ "$network" != nodes ] || command=("$mpi_nodes/nodes" --share="$build" ${components:+--share="$components"} with 2 "${command[@]}")
+}
+
+# has_nodes: can this machine make two? Said once if not.
+has_nodes()
+{
+    if [ -z "${two_nodes:-}" ]; then
+        two_nodes=yes
+        "$mpi_nodes/nodes" with 2 true 2>"$build/log" ||
+            { two_nodes=no && say "    Two nodes are left out: $(cat "$build/log")"; }
+    fi
+    [ "$two_nodes" = yes ]
 }
 
 # What osc/cached counted, summed over processes and windows (those of the figure), as "osc.NAME value" lines.
