@@ -411,19 +411,19 @@ static int advised_rget(void *origin_addr, ompi_osc_cached_count_t origin_count,
 
 enum { ATOMIC_puts = false, ATOMIC_accumulates = true, ATOMIC_fetches = true };
 
-#define OSC_CACHED_WRITES(slot, stat, writes, disp, count, type, parameters, arguments) \
-    static int advised_##slot parameters                                                \
-    {                                                                                   \
-        ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);              \
-        osc_cached_advise_t *side;                                                      \
-                                                                                        \
-        lock(window);                                                                   \
-        side = side_of(window, target);                                                 \
-        if (NULL != side) {                                                             \
-            osc_cached_advise_written(side, target, ATOMIC_##stat);                     \
-        }                                                                               \
-        unlock(window);                                                                 \
-        return window->advised->below.osc_##slot arguments;                             \
+#define OSC_CACHED_WRITES(slot, stat, writes, disp, count, type, result, parameters, arguments) \
+    static int advised_##slot parameters                                                        \
+    {                                                                                           \
+        ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);                      \
+        osc_cached_advise_t *side;                                                              \
+                                                                                                \
+        lock(window);                                                                           \
+        side = side_of(window, target);                                                         \
+        if (NULL != side) {                                                                     \
+            osc_cached_advise_written(side, target, ATOMIC_##stat);                             \
+        }                                                                                       \
+        unlock(window);                                                                         \
+        return window->advised->below.osc_##slot arguments;                                     \
     }
 #include "osc_cached_writes.def"
 

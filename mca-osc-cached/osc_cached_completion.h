@@ -178,10 +178,10 @@ static inline void complete_peer(ompi_osc_cached_window_t *window, ompi_osc_cach
  * (coherence/osc_cached_coherence.h). */
 
 static inline ompi_osc_cached_mark_t begin_telling(ompi_osc_cached_window_t *window, int target,
-                                                   bool stores)
+                                                   ompi_osc_cached_tells_t tells)
 {
     return (NULL == window->coherence) ? (ompi_osc_cached_mark_t){.writes = false}
-                                       : ompi_osc_cached_coherence_before(window, target, stores);
+                                       : ompi_osc_cached_coherence_before(window, target, tells);
 }
 
 static inline ompi_osc_cached_mark_t begin_flushing(ompi_osc_cached_window_t *window)

@@ -69,7 +69,8 @@
 #define EXECUTED_fetches true
 
 /* the same for an own write to a target (rule A1): also what it writes, if it does */
-#define FORWARD_WRITE(slot, stat, writes, disp, count, type, parameters, arguments)              \
+#define RESULT(buffer, count, type) buffer, (size_t) (count), type
+#define FORWARD_WRITE(slot, stat, writes, disp, count, type, result, parameters, arguments)      \
     __opal_attribute_noinline__ static int slow_##slot parameters                                \
     {                                                                                            \
         ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);                       \
@@ -82,6 +83,7 @@
         if (!(ways & (OSC_CACHED_WAY_WRITES | OSC_CACHED_WAY_COHERENT))) {                       \
             return window->inner.osc_##slot arguments;                                           \
         }                                                                                        \
+        ompi_osc_cached_coherence_receive(window, RESULT result);                                \
         peer = ompi_osc_cached_write_begin(window, target);                                      \
         if ((ways & OSC_CACHED_WAY_COHERENT) && (writes)) {                                      \
             hold = ompi_osc_cached_coherence_write(window, target, disp, (size_t) (count), type, \
@@ -191,15 +193,34 @@ static int forward_post(ompi_group_t *group, int mpi_assert, ompi_win_t *win)
     if (NULL == window->coherence) {
         return window->inner.osc_post(group, mpi_assert, win);
     }
-    mark = ompi_osc_cached_coherence_before(window, window->rank, !(mpi_assert & MPI_MODE_NOSTORE));
+    mark = ompi_osc_cached_coherence_before(window, window->rank,
+                                            ompi_osc_cached_tells_of(mpi_assert));
     ret = window->inner.osc_post(group, mpi_assert, win);
     ompi_osc_cached_coherence_after(window, window->rank, false, &mark);
     return ret;
 }
 
-FORWARD(wait, waits, (ompi_win_t * win), (win))
+static int forward_wait(ompi_win_t *win)
+{
+    ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
 
-FORWARD(test, waits, (ompi_win_t * win, int *flag), (win, flag))
+    ompi_osc_cached_count(window, OSC_CACHED_STAT_waits);
+    ompi_osc_cached_tell_nothing(window);
+    return window->inner.osc_wait(win);
+}
+
+static int forward_test(ompi_win_t *win, int *flag)
+{
+    ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
+    int ret;
+
+    ompi_osc_cached_count(window, OSC_CACHED_STAT_waits);
+    ret = window->inner.osc_test(win, flag);
+    if (OMPI_SUCCESS == ret && *flag) {
+        ompi_osc_cached_tell_nothing(window);
+    }
+    return ret;
+}
 
 /* Which functions are ours, by purpose. */
 

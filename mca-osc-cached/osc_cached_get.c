@@ -409,8 +409,11 @@ static int first_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
                      ompi_osc_cached_count_t target_count, struct ompi_datatype_t *target_dt,
                      ompi_win_t *win)
 {
+    ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
+
+    ompi_osc_cached_coherence_receive(window, origin_addr, (size_t) origin_count, origin_dt);
     return cached_get(origin_addr, origin_count, origin_dt, target, target_disp, target_count,
-                      target_dt, ompi_osc_cached_window_of(win));
+                      target_dt, window);
 }
 
 int ompi_osc_cached_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
@@ -454,6 +457,7 @@ int ompi_osc_cached_coherent_get(void *origin_addr, ompi_osc_cached_count_t orig
                                 target_disp, target_count, target_dt, false, true)) {
             return OMPI_SUCCESS;
         }
+        ompi_osc_cached_coherence_receive(window, origin_addr, (size_t) origin_count, origin_dt);
     }
     return ompi_osc_cached_get(origin_addr, origin_count, origin_dt, target, target_disp,
                                target_count, target_dt, win);
@@ -477,6 +481,10 @@ sharing_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
 
         if (OPAL_LIKELY(PLAIN_HIT == plain)) {
             return OMPI_SUCCESS;
+        }
+        if (coherent) {
+            ompi_osc_cached_coherence_receive(window, origin_addr, (size_t) origin_count,
+                                              origin_dt);
         }
         if (PLAIN_MISS == plain) {
             arguments_t a = {origin_addr,  origin_count, origin_dt, target, target_disp,
@@ -519,6 +527,7 @@ cached_rget(void *origin_addr, ompi_osc_cached_count_t origin_count,
                      target_count, target_dt,    request,   false};
 
     ompi_osc_cached_count(window, OSC_CACHED_STAT_rgets);
+    ompi_osc_cached_coherence_receive(window, origin_addr, (size_t) origin_count, origin_dt);
     /* request operations are for passive epochs; elsewhere the inner component has its error */
     if (ompi_osc_cached_ways(window) & OSC_CACHED_WAY_PASSIVE) {
         return ompi_osc_cached_get_looked_up(window, &a);
@@ -537,6 +546,7 @@ int ompi_osc_cached_rget(void *origin_addr, ompi_osc_cached_count_t origin_count
 
     if (OPAL_LIKELY(NULL != window) && (ompi_osc_cached_ways(window) & OSC_CACHED_WAY_DIRECT)) {
         ompi_osc_cached_count(window, OSC_CACHED_STAT_rgets);
+        ompi_osc_cached_coherence_receive(window, origin_addr, (size_t) origin_count, origin_dt);
         next = window->inner.osc_rget;
     }
     return next(origin_addr, origin_count, origin_dt, target, target_disp, target_count, target_dt,

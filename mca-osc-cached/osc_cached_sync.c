@@ -198,7 +198,7 @@ __opal_attribute_noinline__ static int watched_fence(int mpi_assert, ompi_win_t 
     }
     sequence = mark(window, &begin);
     settled = settle(window, OSC_CACHED_EVERYBODY);
-    told = begin_telling(window, OSC_CACHED_EVERYBODY, !(mpi_assert & MPI_MODE_NOSTORE));
+    told = begin_telling(window, OSC_CACHED_EVERYBODY, ompi_osc_cached_tells_of(mpi_assert));
     ret = first_error(window->inner.osc_fence(mpi_assert, win), settled);
     happened = forget_if_failed(window, ret);
     end_telling(window, OSC_CACHED_EVERYBODY, happened, &told);
@@ -259,6 +259,7 @@ int ompi_osc_cached_start(ompi_group_t *group, int mpi_assert, ompi_win_t *win)
     if (OMPI_SUCCESS != ret || !window->cacheable) {
         return ret;
     }
+    ompi_osc_cached_tell_nothing(window);
     change_epoch(window, 0, 0, OSC_CACHED_EVENT_START);
     size = ompi_group_size(group);
     free(window->started);
@@ -284,7 +285,7 @@ int ompi_osc_cached_complete(ompi_win_t *win)
     }
     sequence = mark(window, &begin);
     settled = settle(window, OSC_CACHED_EVERYBODY);
-    told = begin_telling(window, OSC_CACHED_EVERYBODY, false);
+    told = begin_telling(window, OSC_CACHED_EVERYBODY, OSC_CACHED_TELLS_NOTHING);
     ret = first_error(window->inner.osc_complete(win), settled);
     happened = forget_if_failed(window, ret);
     end_telling(window, OSC_CACHED_EVERYBODY, happened, &told);
@@ -308,6 +309,7 @@ int ompi_osc_cached_lock(int lock_type, int target, int mpi_assert, ompi_win_t *
     if (OMPI_SUCCESS != ret || !window->cacheable) {
         return ret;
     }
+    ompi_osc_cached_tell_nothing(window);
     ompi_osc_cached_window_lock(window);
     peer = ompi_osc_cached_peer_used(window, target);
     if (!osc_cached_is_nobody(peer)) {
@@ -345,7 +347,7 @@ int ompi_osc_cached_unlock(int target, ompi_win_t *win)
     fetching = 0 != peer->cache.head && OSC_CACHED_FLUSH_FETCHING == window->flush_first;
     ompi_osc_cached_window_unlock(window);
     flushed = settle(window, target);
-    told = begin_telling(window, target, true);
+    told = begin_telling(window, target, OSC_CACHED_TELLS_STORES);
     if (fetching) {
         flushed = first_error(window->inner.osc_flush(target, win),
                               flushed); /* see ompi_osc_cached_flush_before_all() */
@@ -384,6 +386,7 @@ int ompi_osc_cached_lock_all(int mpi_assert, ompi_win_t *win)
     if (OMPI_SUCCESS != ret || !window->cacheable) {
         return ret;
     }
+    ompi_osc_cached_tell_nothing(window);
     change_epoch(window, 0, 0, OSC_CACHED_EVENT_LOCK_ALL);
     if (NULL != window->coherence && !(mpi_assert & MPI_MODE_NOCHECK)) {
         ompi_osc_cached_window_lock(window);
@@ -408,7 +411,7 @@ int ompi_osc_cached_unlock_all(ompi_win_t *win)
     }
     sequence = mark(window, &begin);
     flushed = settle(window, OSC_CACHED_EVERYBODY);
-    told = begin_telling(window, OSC_CACHED_EVERYBODY, true);
+    told = begin_telling(window, OSC_CACHED_EVERYBODY, OSC_CACHED_TELLS_STORES);
     flushed = first_error(ompi_osc_cached_flush_before_all(window), flushed);
     ret = window->inner.osc_unlock_all(win);
     happened = forget_if_failed(window, ret);
@@ -423,7 +426,7 @@ int ompi_osc_cached_unlock_all(ompi_win_t *win)
 static __opal_attribute_noinline__ int telling_sync(ompi_osc_cached_window_t *window,
                                                     ompi_win_t *win)
 {
-    ompi_osc_cached_mark_t told = begin_telling(window, window->rank, true);
+    ompi_osc_cached_mark_t told = begin_telling(window, window->rank, OSC_CACHED_TELLS_STORES);
     int ret = window->inner.osc_sync(win);
 
     end_telling(window, window->rank, false, &told);

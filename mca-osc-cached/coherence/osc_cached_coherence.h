@@ -27,6 +27,13 @@ enum {
     OSC_CACHED_NOT_HELD = -1,  /**< a write that needs no hold */
 };
 
+typedef enum {
+    OSC_CACHED_TELLS_NOTHING,
+    OSC_CACHED_TELLS_UNTOLD, /**< MPI_MODE_NOSTORE: what was stored before the last synchronisation,
+                                if that told nothing */
+    OSC_CACHED_TELLS_STORES
+} ompi_osc_cached_tells_t;
+
 /** Something writes to memory past the page tables: a network, a GPU, or another process by a
  * device. */
 bool ompi_osc_cached_coherence_has_device(void);
@@ -139,6 +146,18 @@ int64_t ompi_osc_cached_coherence_write(ompi_osc_cached_window_t *window, int ta
 void ompi_osc_cached_coherence_written(ompi_osc_cached_window_t *window, int target, int64_t name,
                                        bool forgotten);
 
+/** A get, or the result of an atomic operation, is about to be issued into this buffer. */
+void ompi_osc_cached_coherence_receive_slowly(ompi_osc_cached_window_t *window, const void *buffer,
+                                              size_t count, const struct ompi_datatype_t *type);
+static inline void ompi_osc_cached_coherence_receive(ompi_osc_cached_window_t *window,
+                                                     const void *buffer, size_t count,
+                                                     const struct ompi_datatype_t *type)
+{
+    if (0 < count && OSC_CACHED_STORES_SYNC == window->stores && NULL != window->coherence) {
+        ompi_osc_cached_coherence_receive_slowly(window, buffer, count, type);
+    }
+}
+
 /** Before a flush. */
 ompi_osc_cached_mark_t ompi_osc_cached_coherence_mark(ompi_osc_cached_window_t *window);
 /**
@@ -146,10 +165,25 @@ ompi_osc_cached_mark_t ompi_osc_cached_coherence_mark(ompi_osc_cached_window_t *
  * copies of what was written (R6), and of what this process has stored (O1).
  *
  * @param target  whose writes it completes, or OSC_CACHED_EVERYBODY, or our own rank: only O1
- * @param stores  this process may have stored to its memory
+ * @param tells  whether others then expect to see what this process has stored to its memory
  */
 ompi_osc_cached_mark_t ompi_osc_cached_coherence_before(ompi_osc_cached_window_t *window,
-                                                        int target, bool stores);
+                                                        int target, ompi_osc_cached_tells_t tells);
+/** What MPI_Win_post and MPI_Win_fence tell. */
+static inline ompi_osc_cached_tells_t ompi_osc_cached_tells_of(int mpi_assert)
+{
+    return (mpi_assert & MPI_MODE_NOSTORE) ? OSC_CACHED_TELLS_UNTOLD : OSC_CACHED_TELLS_STORES;
+}
+
+/** The same of a synchronisation that tells nothing, and has happened. */
+void ompi_osc_cached_coherence_tell_nothing_slowly(ompi_osc_cached_window_t *window);
+static inline void ompi_osc_cached_tell_nothing(ompi_osc_cached_window_t *window)
+{
+    if (NULL != window->coherence) {
+        ompi_osc_cached_coherence_tell_nothing_slowly(window);
+    }
+}
+
 /** After any of them. @param completes  it has completed the writes of before */
 void ompi_osc_cached_coherence_after(ompi_osc_cached_window_t *window, int target, bool completes,
                                      ompi_osc_cached_mark_t *mark);

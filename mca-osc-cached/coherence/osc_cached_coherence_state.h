@@ -75,6 +75,8 @@ typedef struct ompi_osc_cached_coherence_t {
     uint32_t own_issuing; /* puts to ourselves that are being issued */
     uint64_t own_writes;  /* issued */
     bool own_dirty;       /* not all of them are complete: one user of the hold */
+    bool own_gets;        /* gets into it that may not be complete */
+    bool untold;          /* the last synchronisation has told nothing of stores */
 
     /* targets with writes on their way */
     uint32_t *dirty;

@@ -34,19 +34,41 @@ ompi_osc_cached_mark_t ompi_osc_cached_coherence_mark(ompi_osc_cached_window_t *
     return mark;
 }
 
+void ompi_osc_cached_coherence_tell_nothing_slowly(ompi_osc_cached_window_t *window)
+{
+    OSC_CACHED_WRITE(window->coherence->untold, true);
+}
+
+/* Does a synchronisation tell of stores?  It may complete gets into our own memory, after the look
+ * for what has changed: then all of it is held until it ends, as for puts to ourselves. */
+static bool tells_stores(const ompi_osc_cached_window_t *window, int target,
+                         ompi_osc_cached_tells_t tells, bool *gets)
+{
+    coherence_t *c = window->coherence;
+    bool stores = OSC_CACHED_TELLS_STORES == tells
+                  || (OSC_CACHED_TELLS_UNTOLD == tells && OSC_CACHED_READ(c->untold));
+
+    *gets = OSC_CACHED_TELLS_NOTHING != tells && OSC_CACHED_READ(c->own_gets);
+    if (OSC_CACHED_EVERYBODY == target) {
+        OSC_CACHED_WRITE(c->own_gets, false);
+    }
+    OSC_CACHED_WRITE(c->untold, OSC_CACHED_TELLS_NOTHING == tells);
+    return stores && OSC_CACHED_STORES_SYNC == window->stores;
+}
+
 ompi_osc_cached_mark_t ompi_osc_cached_coherence_before(ompi_osc_cached_window_t *window,
-                                                        int target, bool stores)
+                                                        int target, ompi_osc_cached_tells_t tells)
 {
     coherence_t *c = window->coherence;
     ompi_osc_cached_mark_t mark = ompi_osc_cached_coherence_mark(window);
-    bool looks = false, puts = false;
+    bool looks = false, puts = false, gets;
+    bool stores = tells_stores(window, target, tells, &gets);
 
-    stores = stores && OSC_CACHED_STORES_SYNC == window->stores;
-    if (stores || OSC_CACHED_READ(c->own_dirty)) {
+    if (stores || gets || OSC_CACHED_READ(c->own_dirty)) {
         ompi_osc_cached_helper_enter();
         /* who asks for a copy from now on gets what was stored before */
         looks = stores && osc_cached_directory_is_shared(&c->directory);
-        puts = c->own_dirty;
+        puts = gets || c->own_dirty;
         if (puts) {
             mark.holds = true;
             ++c->syncs;

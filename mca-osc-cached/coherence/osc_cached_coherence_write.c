@@ -88,6 +88,20 @@ static void blocks_of(const ompi_osc_cached_window_t *window, int target, ptrdif
     }
 }
 
+void ompi_osc_cached_coherence_receive_slowly(ompi_osc_cached_window_t *window, const void *buffer,
+                                              size_t count, const struct ompi_datatype_t *type)
+{
+    coherence_t *c = window->coherence;
+    const opal_datatype_t *layout = &type->super;
+    ptrdiff_t rest = (layout->ub - layout->lb) * (ptrdiff_t) (count - 1);
+    uintptr_t from = (uintptr_t) buffer + (uintptr_t) (layout->true_lb + ((0 > rest) ? rest : 0));
+    uintptr_t to = (uintptr_t) buffer + (uintptr_t) (layout->true_ub + ((0 < rest) ? rest : 0));
+
+    if (from < (uintptr_t) c->base + c->size && (uintptr_t) c->base < to) {
+        OSC_CACHED_WRITE(c->own_gets, true);
+    }
+}
+
 int64_t ompi_osc_cached_coherence_write(ompi_osc_cached_window_t *window, int target,
                                         ptrdiff_t disp, size_t count,
                                         const struct ompi_datatype_t *type, bool executed)

@@ -1,7 +1,8 @@
 /* O1: with osc_cached_stores=sync, what a process has stored to its own window is seen by gets that
  * begin after its next MPI_Win_sync, unlock of any target, unlock_all, post or fence, and after a
  * flush of a put to itself. Rank 0 stores and tells the others by a message; they have copies. With
- * MPI_MODE_NOSTORE, and with osc_cached_stores=none, nothing is invalidated.
+ * MPI_MODE_NOSTORE, and with osc_cached_stores=none, nothing is invalidated, but what was stored
+ * before a synchronisation that tells nothing, and that MPI_MODE_NOSTORE therefore says nothing of.
  *
  * test: for=osc-cached needs=cache cache="mode=coherent stores=sync verify=2" ranks=2,3 transport=shm,tcp
  * test: for=osc-cached needs=cache cache="mode=coherent stores=sync share=off" ranks=3 transport=tcp
@@ -12,7 +13,7 @@
  */
 #include "coherent.h"
 
-enum { WORDS = 2048, WAYS = 8 };
+enum { WORDS = 2048, WAYS = 9, AFTER_START = 8 };
 
 static MPI_Group others, owner;
 
@@ -53,6 +54,11 @@ static void tell_others(int way, long value, volatile long *base, MPI_Win win)
     case 6:
         OK(MPI_Win_post(others, 0, win));
         break;
+    case AFTER_START:
+        OK(MPI_Win_start(MPI_GROUP_EMPTY, 0, win));
+        OK(MPI_Win_complete(win));
+        OK(MPI_Win_post(others, MPI_MODE_NOSTORE, win));
+        break;
     default:
         OK(MPI_Win_fence(0, win));
         break;
@@ -66,7 +72,7 @@ static void tell_others(int way, long value, volatile long *base, MPI_Win win)
     if (4 == way || 5 == way) {
         OK(MPI_Win_unlock_all(win));
     }
-    if (6 == way) {
+    if (6 == way || AFTER_START == way) {
         OK(MPI_Win_wait(win));
     }
     if (7 == way) {
@@ -85,7 +91,7 @@ static void hear_and_look(int way, long value, struct counters *c, MPI_Win win)
         OK(MPI_Win_unlock_all(win));
     }
     coherent_tell(0);
-    if (6 == way) {
+    if (6 == way || AFTER_START == way) {
         coherent_hear(0);
         OK(MPI_Win_start(owner, 0, win));
         OK(MPI_Get(&got, 1, MPI_LONG, 0, 7, 1, MPI_LONG, win));
@@ -108,6 +114,11 @@ static void nothing_stored(long value, struct counters *c, MPI_Win win, int none
 {
     unsigned long hits;
 
+    if (0 == test_rank && !none) { /* tells of what was stored before */
+        OK(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win));
+        OK(MPI_Win_unlock(0, win));
+    }
+    test_barrier();
     if (0 != test_rank) {
         OK(MPI_Win_lock_all(0, win));
         CHECK(coherent_warm(win, c, 0, 7, value), "never a hit");

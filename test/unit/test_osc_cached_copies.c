@@ -371,6 +371,29 @@ static void test_many_holds(void **state)
     end();
 }
 
+/* R8: a hold that is kept keeps its name, also when 2^32 others have been given since. */
+static void test_names(void **state)
+{
+    uint32_t name, other;
+    (void) state;
+
+    assert_int_equal(begin(false), OSC_CACHED_OK);
+    write_to(0, 1);
+    name = SENT(HOLD, 0, 1)->name;
+    RECEIVE(HELD, 0, 1, name);
+    complete();
+    copies.names = name - 1;
+    write_to(500, 1);
+    other = SENT(HOLD, 500, 1)->name;
+    assert_int_not_equal(name, other);
+    RECEIVE(HELD, 500, 1, other);
+    assert_true(osc_cached_copies_is_held(&copies, TARGET));
+    complete();
+    RECEIVE(RECALL, 0, 1, name);
+    assert_int_equal(SENT(FREE, 0, 1)->name, name);
+    end();
+}
+
 #define INVALIDATIONS 100000
 
 static void acked(void *context, const osc_cached_message_t *message)
@@ -435,11 +458,12 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parts),   cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_direct),  cmocka_unit_test(test_files),
-        cmocka_unit_test(test_writes),  cmocka_unit_test(test_holds_all),
-        cmocka_unit_test(test_narrow),  cmocka_unit_test(test_many_holds),
-        cmocka_unit_test(test_threads), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_parts),     cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_direct),    cmocka_unit_test(test_files),
+        cmocka_unit_test(test_writes),    cmocka_unit_test(test_holds_all),
+        cmocka_unit_test(test_narrow),    cmocka_unit_test(test_many_holds),
+        cmocka_unit_test(test_names),     cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_no_memory),
     };
 
     allocations = -1;

@@ -240,6 +240,14 @@ static void test_owner(void **state)
     SENT(HELD, OWNER, 1, 2, name);
     osc_cached_directory_free(&directory, name);
     assert_int_equal(directory.used, 0);
+    name = osc_cached_directory_hold(&directory, 1, 1, &post);
+    SENT(HELD, OWNER, 1, 1, name);
+    directory.names = name - 1; /* 2^32 holds later it is still held */
+    assert_int_not_equal(name, osc_cached_directory_hold(&directory, 7, 1, &post));
+    SENT(HELD, OWNER, 7, 1, directory.names);
+    osc_cached_directory_free(&directory, directory.names);
+    osc_cached_directory_free(&directory, name);
+    assert_int_equal(directory.used, 0);
     end();
 }
 

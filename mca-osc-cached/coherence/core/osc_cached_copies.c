@@ -84,7 +84,7 @@ static uint32_t next_name(osc_cached_copies_t *copies)
 {
     uint32_t step = 0 == copies->config.name_step ? 1 : copies->config.name_step;
 
-    /* 2^32 requests later nothing is on its way that has the same name */
+    /* 2^32 requests later nothing is on its way that has the same name; holds may still have it */
     if (copies->names > UINT32_MAX - step) {
         copies->names = copies->config.name_first;
     }
@@ -324,6 +324,17 @@ static osc_cached_own_hold_t *hold_named(osc_cached_written_t *written, uint32_t
     return NULL;
 }
 
+/* A name that no hold of the target has: those that are kept keep theirs. */
+static uint32_t hold_name(osc_cached_copies_t *copies, uint32_t target)
+{
+    uint32_t name = next_name(copies);
+
+    while (NULL != hold_named(&copies->written[target], name)) {
+        name = next_name(copies);
+    }
+    return name;
+}
+
 /* One that contains all these blocks, or NULL. */
 static osc_cached_own_hold_t *hold_of(osc_cached_written_t *written, uint64_t first, uint64_t count)
 {
@@ -399,7 +410,8 @@ uint32_t osc_cached_copies_write(osc_cached_copies_t *copies, uint32_t target, u
             first = 0;
             count = OSC_CACHED_ALL_BLOCKS;
         }
-        *hold = (osc_cached_own_hold_t){.first = first, .count = count, .name = next_name(copies)};
+        *hold = (osc_cached_own_hold_t){
+            .first = first, .count = count, .name = hold_name(copies, target)};
         ++copies->counts.holds;
         send(post, target,
              (osc_cached_message_t){.kind = OSC_CACHED_MESSAGE_HOLD,

@@ -509,12 +509,23 @@ static void end_hold_of(osc_cached_directory_t *directory, uint32_t rank, uint32
     }
 }
 
+static bool has_hold(const osc_cached_directory_t *directory, uint32_t rank, uint32_t name)
+{
+    uint32_t number = directory->member[rank].holds;
+
+    while (0 != number && name != directory->hold[number - 1].name) {
+        number = directory->hold[number - 1].next;
+    }
+    return 0 != number;
+}
+
 uint32_t osc_cached_directory_hold(osc_cached_directory_t *directory, uint64_t first,
                                    uint64_t count, const osc_cached_post_t *post)
 {
-    if (0 == ++directory->names) {
-        directory->names = 1; /* 2^32 holds ago */
-    }
+    do {
+        ++directory->names; /* of 2^32 holds ago one may still be there */
+    } while (0 == directory->names
+             || has_hold(directory, directory->config.rank, directory->names));
     begin_hold(directory,
                (osc_cached_message_t){.peer = directory->config.rank,
                                       .name = directory->names,
