@@ -114,9 +114,8 @@ void ompi_osc_cached_all_are_counted(ompi_osc_cached_window_t *window)
  * MPI_Win_create, and more often so beside a helper: gets that are not kept come late, too.
  * osc/rdma forgets targets that were locked one by one. */
 
-/* Whether targets of this window are ever flushed one by one; known since its creation. Memory of
- * our own is for processes that share none. */
-static bool may_flush_before(const ompi_osc_cached_window_t *window)
+/* Known since the window's creation. Memory of our own is for processes that share none. */
+bool ompi_osc_cached_may_flush_before(const ompi_osc_cached_window_t *window)
 {
     return OSC_CACHED_FLUSH_LOCKED == window->flush_first
            || (OSC_CACHED_FLUSH_FETCHING == window->flush_first
@@ -159,7 +158,7 @@ int ompi_osc_cached_flush_before_all(ompi_osc_cached_window_t *window)
     ompi_osc_cached_peer_t *peer = NULL;
     int ret = OMPI_SUCCESS;
 
-    if (!may_flush_before(window)) {
+    if (!ompi_osc_cached_may_flush_before(window)) {
         return OMPI_SUCCESS;
     }
     do {

@@ -43,6 +43,8 @@ void ompi_osc_cached_try_all_again(ompi_osc_cached_window_t *window);
 /** A flush of all targets may leave something undone; a flush of one target never does, so some are
  * flushed one by one before. @return the first error */
 int ompi_osc_cached_flush_before_all(ompi_osc_cached_window_t *window);
+/** Whether that is ever needed: then a flush of all completes nothing that was not counted. */
+bool ompi_osc_cached_may_flush_before(const ompi_osc_cached_window_t *window);
 /** A synchronisation has failed. For want of an epoch it was none. Any other error is one of an
  * operation that it has completed, as far as that was possible: nothing that was fetched is kept.
  * @return whether it was one */

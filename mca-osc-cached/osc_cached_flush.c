@@ -115,6 +115,13 @@ static inline void flushed(ompi_osc_cached_window_t *window, ompi_osc_cached_pee
     }
 }
 
+/* A flush that returns an error of a helper has completed all operations, of which one has failed.
+ * Of the inner component's nobody knows: what was outstanding still is. */
+static inline bool has_completed(const ompi_osc_cached_window_t *window, int ret)
+{
+    return OPAL_LIKELY(OMPI_SUCCESS == ret) || NULL != window->helper;
+}
+
 static int flush_one(ompi_osc_cached_window_t *window, int target, bool at_target,
                      ompi_osc_base_module_flush_fn_t inner)
 {
@@ -152,6 +159,10 @@ static int flush_one(ompi_osc_cached_window_t *window, int target, bool at_targe
     if (!forget_if_failed(window, ret)) {
         return ret;
     }
+    if (!has_completed(window, ret)) {
+        end_telling(window, target, false, &told);
+        return ret;
+    }
     end_telling(window, target, at_target, &told);
     ompi_osc_cached_window_lock(window);
     if (at_target) {
@@ -177,8 +188,10 @@ __opal_attribute_noinline__ static int flush_busy(ompi_osc_cached_window_t *wind
     told = begin_flushing(window);
     ret = first_error(window->inner.osc_flush(peer->rank, window->win), settled);
     if (forget_if_failed(window, ret)) {
-        end_telling(window, peer->rank, true, &told);
-        flushed(window, peer, sequence, true, begin);
+        end_telling(window, peer->rank, has_completed(window, ret), &told);
+        if (has_completed(window, ret)) {
+            flushed(window, peer, sequence, true, begin);
+        }
     }
     return ret;
 }
@@ -211,6 +224,10 @@ static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
     if (!forget_if_failed(window, ret) || !forget_if_failed(window, before)) {
         return first_error(ret, before);
     }
+    if (!has_completed(window, first_error(ret, before))) {
+        end_telling(window, OSC_CACHED_EVERYBODY, false, &told);
+        return first_error(ret, before);
+    }
     end_telling(window, OSC_CACHED_EVERYBODY, at_target, &told);
     ompi_osc_cached_window_lock(window);
     if (at_target) {
@@ -218,7 +235,7 @@ static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
     }
     ompi_osc_cached_complete_all(window, sequence, at_target, ns_since(begin));
     ompi_osc_cached_try_all_again(window);
-    if (at_target && window->uncounted) {
+    if (at_target && window->uncounted && !ompi_osc_cached_may_flush_before(window)) {
         ompi_osc_cached_all_are_counted(window);
         ompi_osc_cached_window_update(window);
     }

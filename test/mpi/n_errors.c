@@ -2,8 +2,8 @@
  * it, and the program goes on.
  *
  * Run by test/mpi/netem with osc_netem_fail_get or osc_netem_fail_flush. Arguments: what fails
- * (get, rget, flush, flush_all, unlock), which one of these calls, and "cached" with osc/cached,
- * for its counters.
+ * (get, rget, flush, flush_all, unlock; again: a flush, with the same one once more), which one of
+ * these calls, and "cached" with osc/cached, for its counters.
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -108,6 +108,9 @@ static void failing_flush(int which, bool all, MPI_Win win)
             CHECK(before == hits(), "call %d: a hit on what is not complete", call);
             OK(all ? MPI_Win_flush_all(win) : MPI_Win_flush(1, win));
             CHECK(right(again, call), "call %d: wrong data from the second get", call);
+            /* kept from now on: the first one was on its way when the second one was issued */
+            OK(get(again, call, win));
+            OK(all ? MPI_Win_flush_all(win) : MPI_Win_flush(1, win));
         } else {
             OK(all ? MPI_Win_flush_all(win) : MPI_Win_flush(1, win));
         }
@@ -117,6 +120,23 @@ static void failing_flush(int which, bool all, MPI_Win win)
         CHECK(right(got, call), "call %d: wrong data from the next get", call);
         CHECK(!cached || before + 1 == hits(), "call %d: the next get was no hit", call);
     }
+}
+
+/* What a flush has not completed, the next one does: two gets of the same, and a put. */
+static void flush_again(bool all, MPI_Win win)
+{
+    int got[N], same[N], written = -2, seen = -1;
+
+    OK(get(got, 0, win));
+    OK(get(same, 0, win));
+    OK(MPI_Put(&written, 1, MPI_INT, 1, 2 * N, 1, MPI_INT, win));
+    FAILS(all ? MPI_Win_flush_all(win) : MPI_Win_flush(1, win), MPI_ERR_OTHER);
+    OK(all ? MPI_Win_flush_all(win) : MPI_Win_flush(1, win));
+    CHECK(right(got, 0), "the first get: %d", got[0]);
+    CHECK(right(same, 0), "the second get: %d", same[0]);
+    OK(MPI_Get(&seen, 1, MPI_INT, 1, 2 * N, 1, MPI_INT, win));
+    OK(MPI_Win_flush(1, win));
+    CHECK(written == seen, "the put: %d", seen);
 }
 
 /* osc/cached flushes before it unlocks; when that fails, the lock is given back all the same, and
@@ -162,6 +182,8 @@ int main(int argc, char **argv)
         OK(MPI_Win_lock_all(0, win));
         if (0 == strcmp("unlock", argv[1])) {
             failing_unlock(win);
+        } else if (NULL != strstr(argv[1], "again")) {
+            flush_again(0 == strcmp("all_again", argv[1]), win);
         } else if (NULL != strstr(argv[1], "get")) {
             failing_get(which, 'r' == argv[1][0], win);
         } else {
