@@ -178,8 +178,9 @@ need_packages()
         apt-cache show "$package" >/dev/null 2>&1 ||
             die "the package $package is not in the archives of this machine's apt configuration."
     done
+    # another installation may be under way
     phase "Installing ${missing[*]}" "$log" \
-        "${become[@]}" "${env[@]}" apt-get -q -y --no-install-recommends install "${missing[@]}"
+        "${become[@]}" "${env[@]}" apt-get -q -y --no-install-recommends -o DPkg::Lock::Timeout=300 install "${missing[@]}"
 }
 
 # --- Source packages -----------------------------------------------------------

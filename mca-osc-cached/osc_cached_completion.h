@@ -45,8 +45,8 @@ void ompi_osc_cached_try_all_again(ompi_osc_cached_window_t *window);
 int ompi_osc_cached_flush_before_all(ompi_osc_cached_window_t *window);
 /** Whether that is ever needed: then a flush of all completes nothing that was not counted. */
 bool ompi_osc_cached_may_flush_before(const ompi_osc_cached_window_t *window);
-/** A synchronisation has failed. For want of an epoch it was none. Any other error is one of an
- * operation that it has completed, as far as that was possible: nothing that was fetched is kept.
+/** A synchronisation has failed. For want of an epoch it was none. After any other error nothing that
+ * was fetched is kept, whatever it has completed.
  * @return whether it was one */
 bool ompi_osc_cached_forget_failed(ompi_osc_cached_window_t *window, int ret);
 
