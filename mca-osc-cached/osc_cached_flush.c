@@ -13,6 +13,7 @@
 
 #include "opal/runtime/opal_progress.h"
 
+#include "helper/osc_cached_helper.h"
 #include "osc_cached_sync.h"
 #include "osc_cached_verify.h"
 
@@ -116,10 +117,13 @@ static inline void flushed(ompi_osc_cached_window_t *window, ompi_osc_cached_pee
 }
 
 /* A flush that returns an error of a helper has completed all operations, of which one has failed.
- * Of the inner component's nobody knows: what was outstanding still is. */
-static inline bool has_completed(const ompi_osc_cached_window_t *window, int ret)
+ * With an error of the inner component what was outstanding still is. Which of them it was, only a
+ * helper knows. */
+static inline bool has_completed(const ompi_osc_cached_window_t *window, int target, int ret)
 {
-    return OPAL_LIKELY(OMPI_SUCCESS == ret) || NULL != window->helper;
+    return OPAL_LIKELY(OMPI_SUCCESS == ret)
+           || (NULL != window->helper
+               && !ompi_osc_cached_helper_is_pending(window->helper, target));
 }
 
 static int flush_one(ompi_osc_cached_window_t *window, int target, bool at_target,
@@ -159,7 +163,7 @@ static int flush_one(ompi_osc_cached_window_t *window, int target, bool at_targe
     if (!forget_if_failed(window, ret)) {
         return ret;
     }
-    if (!has_completed(window, ret)) {
+    if (!has_completed(window, target, ret)) {
         end_telling(window, target, false, &told);
         return ret;
     }
@@ -188,8 +192,10 @@ __opal_attribute_noinline__ static int flush_busy(ompi_osc_cached_window_t *wind
     told = begin_flushing(window);
     ret = first_error(window->inner.osc_flush(peer->rank, window->win), settled);
     if (forget_if_failed(window, ret)) {
-        end_telling(window, peer->rank, has_completed(window, ret), &told);
-        if (has_completed(window, ret)) {
+        bool completed = has_completed(window, peer->rank, ret);
+
+        end_telling(window, peer->rank, completed, &told);
+        if (completed) {
             flushed(window, peer, sequence, true, begin);
         }
     }
@@ -224,7 +230,7 @@ static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
     if (!forget_if_failed(window, ret) || !forget_if_failed(window, before)) {
         return first_error(ret, before);
     }
-    if (!has_completed(window, first_error(ret, before))) {
+    if (!has_completed(window, OSC_CACHED_EVERYBODY, first_error(ret, before))) {
         end_telling(window, OSC_CACHED_EVERYBODY, false, &told);
         return first_error(ret, before);
     }

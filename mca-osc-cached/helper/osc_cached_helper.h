@@ -134,6 +134,10 @@ bool ompi_osc_cached_helper_may_move(const ompi_osc_cached_window_t *window,
                                      ompi_osc_cached_count_t count,
                                      const struct ompi_datatype_t *type);
 
+/** Has a flush that returned an error left operations of the inner component undone?  Of the helper
+ * it never does.  @param rank  of the target; negative: of any */
+bool ompi_osc_cached_helper_is_pending(struct ompi_osc_cached_helper_t *helper, int rank);
+
 /** Has the node a network that reaches into memory by itself? */
 bool ompi_osc_cached_helper_has_rdma(void);
 

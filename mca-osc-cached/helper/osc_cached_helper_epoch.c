@@ -15,6 +15,7 @@
 #include "ompi/constants.h"
 
 #include "osc_cached_compat.h"
+#include "osc_cached_helper.h"
 #include "osc_cached_helper_epoch.h"
 #include "osc_cached_helper_target.h"
 #include "storage/osc_cached_storage.h"
@@ -22,6 +23,21 @@
 static bool is_passive(const ompi_osc_cached_helper_t *helper)
 {
     return helper->all || 0 < helper->locks;
+}
+
+bool ompi_osc_cached_helper_is_pending(ompi_osc_cached_helper_t *helper, int rank)
+{
+    ompi_osc_cached_helper_target_t *target;
+    bool pending = false;
+
+    ompi_osc_cached_targets_lock(helper);
+    for (target = ompi_osc_cached_targets_first(helper); !pending && NULL != target;
+         target = target->next) {
+        pending =
+            (0 > rank || rank == target->rank) && ompi_osc_cached_target_is_pending(helper, target);
+    }
+    ompi_osc_cached_targets_unlock(helper);
+    return pending;
 }
 
 static int helper_fence(int mpi_assert, ompi_win_t *win)

@@ -3,7 +3,7 @@
  *
  * Run by test/mpi/netem with osc_netem_fail_get or osc_netem_fail_flush. Arguments: what fails
  * (get, rget, flush, flush_all, unlock; again: a flush, with the same one once more), which one of
- * these calls, and "cached" with osc/cached, for its counters.
+ * these calls, and "cached" with osc/cached, for its counters; "helper" where the window has one.
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -169,7 +169,7 @@ int main(int argc, char **argv)
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     which = atoi(argv[2]);
-    cached = 3 < argc && 0 == strcmp("cached", argv[3]);
+    cached = 3 < argc;
     win = test_win_make(NULL, CALLS * N * sizeof(int), sizeof(int), &base);
     for (int i = 0; i < CALLS * N; ++i) {
         base[i] = value(i / N, i % N);
@@ -191,6 +191,8 @@ int main(int argc, char **argv)
         }
         OK(MPI_Win_unlock_all(win));
         if (cached) {
+            CHECK(0 != strcmp("helper", argv[3]) || 0 < counter(&counts, "helper_locks"),
+                  "there is no helper");
             counters_close(&counts);
         }
     }
