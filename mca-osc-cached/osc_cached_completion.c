@@ -110,18 +110,6 @@ void ompi_osc_cached_all_are_counted(ompi_osc_cached_window_t *window)
     window->uncounted = false;
 }
 
-/* UCX 1.13 returns too early when both sides of shared memory fetch from windows made by
- * MPI_Win_create, and more often so beside a helper: gets that are not kept come late, too.
- * osc/rdma forgets targets that were locked one by one. */
-
-/* Known since the window's creation. Memory of our own is for processes that share none. */
-bool ompi_osc_cached_may_flush_before(const ompi_osc_cached_window_t *window)
-{
-    return OSC_CACHED_FLUSH_LOCKED == window->flush_first
-           || (OSC_CACHED_FLUSH_FETCHING == window->flush_first
-               && MPI_WIN_FLAVOR_CREATE == window->inner_flavor && !window->own.ours);
-}
-
 /* Whether they are in this epoch; caller holds the lock. */
 static bool flushes_before(const ompi_osc_cached_window_t *window)
 {
@@ -158,7 +146,7 @@ int ompi_osc_cached_flush_before_all(ompi_osc_cached_window_t *window)
     ompi_osc_cached_peer_t *peer = NULL;
     int ret = OMPI_SUCCESS;
 
-    if (!ompi_osc_cached_may_flush_before(window)) {
+    if (!ompi_osc_cached_flush_is_partial(window)) {
         return OMPI_SUCCESS;
     }
     do {

@@ -40,11 +40,9 @@ void ompi_osc_cached_complete_all(ompi_osc_cached_window_t *window, uint64_t seq
 void ompi_osc_cached_all_are_counted(ompi_osc_cached_window_t *window);
 /** Targets that are passed through are measured again from time to time; caller holds the lock. */
 void ompi_osc_cached_try_all_again(ompi_osc_cached_window_t *window);
-/** A flush of all targets may leave something undone; a flush of one target never does, so some are
- * flushed one by one before. @return the first error */
+/** Targets of which a flush of all may leave something undone are flushed one by one before it: see
+ * ompi_osc_cached_flush_is_partial(). @return the first error */
 int ompi_osc_cached_flush_before_all(ompi_osc_cached_window_t *window);
-/** Whether that is ever needed: then a flush of all completes nothing that was not counted. */
-bool ompi_osc_cached_may_flush_before(const ompi_osc_cached_window_t *window);
 /** A synchronisation has failed. For want of an epoch it was none. After any other error nothing that
  * was fetched is kept, whatever it has completed.
  * @return whether it was one */

@@ -241,7 +241,7 @@ static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
     }
     ompi_osc_cached_complete_all(window, sequence, at_target, ns_since(begin));
     ompi_osc_cached_try_all_again(window);
-    if (at_target && window->uncounted && !ompi_osc_cached_may_flush_before(window)) {
+    if (at_target && window->uncounted && !ompi_osc_cached_flush_is_partial(window)) {
         ompi_osc_cached_all_are_counted(window);
         ompi_osc_cached_window_update(window);
     }

@@ -479,6 +479,18 @@ static inline bool ompi_osc_cached_has_pool(const ompi_osc_cached_window_t *wind
     return OSC_CACHED_COOPERATE_OFF != window->cooperate;
 }
 
+/** Whether the inner component's flush of all targets may leave something undone, which its flush
+ * of one never does.  UCX 1.13 returns too early when both sides of shared memory fetch from
+ * windows made by MPI_Win_create (memory of our own is for processes that share none), and more
+ * often so beside a helper: gets that are not kept come late, too.  osc/rdma forgets targets that
+ * were locked one by one.  Known since the window's creation. */
+static inline bool ompi_osc_cached_flush_is_partial(const ompi_osc_cached_window_t *window)
+{
+    return OSC_CACHED_FLUSH_LOCKED == window->flush_first
+           || (OSC_CACHED_FLUSH_FETCHING == window->flush_first
+               && MPI_WIN_FLAVOR_CREATE == window->inner_flavor && !window->own.ours);
+}
+
 /** The mode that a window has when it is asked for one. */
 static inline ompi_osc_cached_mode_t
 ompi_osc_cached_mode_in_force(const ompi_osc_cached_window_t *window, ompi_osc_cached_mode_t mode)

@@ -160,38 +160,6 @@ static int helper_lock(int type, int rank, int mpi_assert, ompi_win_t *win)
     return ret;
 }
 
-/* The inner component's operations at each process that lives; the epoch that has them goes on. */
-static int flush_living(ompi_osc_cached_helper_t *helper,
-                        ompi_osc_base_module_flush_fn_t inner_flush)
-{
-    ompi_osc_cached_helper_target_t *target;
-    int ret = OMPI_SUCCESS;
-
-    for (target = ompi_osc_cached_targets_first(helper); NULL != target; target = target->next) {
-        uint64_t issued;
-        bool pending;
-        int one = OSC_CACHED_ERR_DEAD;
-
-        ompi_osc_cached_targets_lock(helper);
-        pending = ompi_osc_cached_target_is_pending(helper, target);
-        issued = target->issued;
-        ompi_osc_cached_targets_unlock(helper);
-        if (!pending) {
-            continue;
-        }
-        if (!ompi_osc_cached_helper_has_lost(helper, target->rank)) {
-            one = inner_flush(target->rank, helper->win);
-        }
-        if (OMPI_SUCCESS == one) {
-            ompi_osc_cached_targets_lock(helper);
-            target->flushed = (target->flushed < issued) ? issued : target->flushed;
-            ompi_osc_cached_targets_unlock(helper);
-        }
-        ret = ompi_osc_cached_helper_first_error(ret, one);
-    }
-    return ret;
-}
-
 /* Has any process died that has had operations? */
 static bool has_lost_any(ompi_osc_cached_helper_t *helper)
 {
@@ -204,6 +172,84 @@ static bool has_lost_any(ompi_osc_cached_helper_t *helper)
         target = target->next;
     }
     return NULL != target;
+}
+
+/* The inner component's part of a flush of one target, if it has something to do there. */
+static int flush_inner(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_target_t *target,
+                       bool local, ompi_osc_base_module_flush_fn_t inner_flush)
+{
+    uint64_t issued, begin = 0;
+    bool pending, watched;
+    int ret = OMPI_SUCCESS;
+
+    ompi_osc_cached_targets_lock(helper);
+    pending = ompi_osc_cached_target_is_pending(helper, target);
+    issued = target->issued;
+    watched = pending && ompi_osc_cached_target_is_watched(target);
+    ompi_osc_cached_targets_unlock(helper);
+    if (pending && ompi_osc_cached_helper_has_lost(helper, target->rank)) {
+        ret = OSC_CACHED_ERR_DEAD;
+    } else if (pending) {
+        begin = watched ? ompi_osc_cached_now() : 0;
+        ret = inner_flush(target->rank, helper->win);
+    }
+    ompi_osc_cached_targets_lock(helper);
+    if (pending) {
+        ompi_osc_cached_target_judge(helper, target, begin);
+    }
+    if (!local) {
+        if (OMPI_SUCCESS == ret && target->flushed < issued) {
+            target->flushed = issued;
+        }
+        ompi_osc_cached_target_end_batch(target);
+    }
+    ompi_osc_cached_targets_unlock(helper);
+    return ret;
+}
+
+/* The same of all targets, one by one: a process that has died is not waited for, and the epoch
+ * that has the operations goes on. */
+static int flush_each(ompi_osc_cached_helper_t *helper, bool local)
+{
+    ompi_osc_base_module_flush_fn_t inner_flush =
+        local ? helper->inner.osc_flush_local : helper->inner.osc_flush;
+    ompi_osc_cached_helper_target_t *target;
+    int ret = OMPI_SUCCESS;
+
+    for (target = ompi_osc_cached_targets_first(helper); NULL != target; target = target->next) {
+        int one = flush_inner(helper, target, local, inner_flush);
+
+        if (OMPI_ERR_RMA_SYNC != one) { /* else another thread has unlocked it meanwhile */
+            ret = ompi_osc_cached_helper_first_error(ret, one);
+        }
+    }
+    return ret;
+}
+
+/* A flush of one target: at the helper, and at the inner component.  Without an epoch that one
+ * finds the error. */
+static int flush(ompi_osc_cached_helper_t *helper, int rank, bool local,
+                 ompi_osc_base_module_flush_fn_t inner_flush)
+{
+    ompi_osc_cached_helper_target_t *target = ompi_osc_cached_helper_last(helper, rank);
+    int flushed = OMPI_SUCCESS;
+
+    if (NULL == target) {
+        ompi_osc_cached_targets_lock(helper);
+        target = osc_cached_map_get(&helper->targets, (uint64_t) rank, 0);
+        ompi_osc_cached_targets_unlock(helper);
+    }
+    if (!helper->all && (NULL == target || !target->locked)) {
+        return inner_flush(rank, helper->win);
+    }
+    if (NULL == target) {
+        return OMPI_SUCCESS; /* nothing was ever done there */
+    }
+    if (ompi_osc_cached_target_asked(target)) {
+        flushed = ompi_osc_cached_target_flush(helper, target, local);
+    }
+    return ompi_osc_cached_helper_first_error(flush_inner(helper, target, local, inner_flush),
+                                              flushed);
 }
 
 static int helper_unlock(int rank, ompi_win_t *win)
@@ -285,7 +331,7 @@ static int helper_unlock_all(ompi_win_t *win)
     }
     flushed = ompi_osc_cached_targets_flush(helper);
     if (helper->inner_all && has_lost_any(helper)) {
-        ret = flush_living(helper, helper->inner.osc_flush);
+        ret = flush_each(helper, false);
     } else if (helper->inner_all) {
         uint64_t begin = ompi_osc_cached_now();
 
@@ -304,60 +350,18 @@ static int helper_unlock_all(ompi_win_t *win)
     return ompi_osc_cached_helper_first_error(ret, flushed);
 }
 
-/* A flush of one target: at the helper, and at the inner component where it has something to do.
- * Without an epoch it finds the error. */
-static int flush(ompi_osc_cached_helper_t *helper, int rank, bool local,
-                 ompi_osc_base_module_flush_fn_t inner_flush)
+/* May the inner component's flush of all leave something undone, in this epoch? */
+static bool leaves_some(const ompi_osc_cached_helper_t *helper)
 {
-    ompi_osc_cached_helper_target_t *target;
-    uint64_t issued = 0, begin = 0;
-    bool pending, watched;
-    int flushed = OMPI_SUCCESS, ret = OMPI_SUCCESS;
-
-    ompi_osc_cached_targets_lock(helper);
-    target = ompi_osc_cached_helper_last(helper, rank);
-    if (NULL == target) {
-        target = osc_cached_map_get(&helper->targets, (uint64_t) rank, 0);
-    }
-    pending = NULL != target && ompi_osc_cached_target_is_pending(helper, target);
-    issued = pending ? target->issued : 0;
-    watched = pending && ompi_osc_cached_target_is_watched(target);
-    ompi_osc_cached_targets_unlock(helper);
-    if (!helper->all && (NULL == target || !target->locked)) {
-        return inner_flush(rank, helper->win);
-    }
-    if (NULL == target) {
-        return OMPI_SUCCESS; /* nothing was ever done there */
-    }
-    if (ompi_osc_cached_target_asked(target)) {
-        flushed = ompi_osc_cached_target_flush(helper, target, local);
-    }
-    if (pending && ompi_osc_cached_helper_has_lost(helper, rank)) {
-        ret = OSC_CACHED_ERR_DEAD;
-    } else if (pending) {
-        begin = watched ? ompi_osc_cached_now() : 0;
-        ret = inner_flush(rank, helper->win);
-    }
-    ompi_osc_cached_targets_lock(helper);
-    if (pending) {
-        ompi_osc_cached_target_judge(helper, target, begin);
-    }
-    if (!local) {
-        if (OMPI_SUCCESS == ret && target->flushed < issued) {
-            target->flushed = issued;
-        }
-        ompi_osc_cached_target_end_batch(target);
-    }
-    ompi_osc_cached_targets_unlock(helper);
-    return ompi_osc_cached_helper_first_error(ret, flushed);
+    return ompi_osc_cached_flush_is_partial(helper->window)
+           && (OSC_CACHED_FLUSH_LOCKED != helper->window->flush_first || !helper->all);
 }
 
 static int flush_all(ompi_osc_cached_helper_t *helper, bool local,
                      ompi_osc_base_module_flush_all_fn_t inner_flush)
 {
-    ompi_osc_cached_helper_target_t *target;
     uint64_t issued, begin;
-    bool pending = false;
+    bool pending;
     int flushed = OMPI_SUCCESS, ret;
 
     if (!is_passive(helper)) {
@@ -365,11 +369,8 @@ static int flush_all(ompi_osc_cached_helper_t *helper, bool local,
     }
     ompi_osc_cached_targets_lock(helper);
     issued = helper->sequence;
-    for (target = ompi_osc_cached_targets_first(helper); !pending && NULL != target;
-         target = target->next) {
-        pending = ompi_osc_cached_target_is_pending(helper, target);
-    }
     ompi_osc_cached_targets_unlock(helper);
+    pending = ompi_osc_cached_helper_is_pending(helper, -1);
     if (local) {
         flushed = ompi_osc_cached_targets_flush_local(helper);
     } else {
@@ -379,9 +380,8 @@ static int flush_all(ompi_osc_cached_helper_t *helper, bool local,
     if (!pending) {
         return flushed;
     }
-    if (has_lost_any(helper)) {
-        ret = flush_living(helper, local ? helper->inner.osc_flush_local : helper->inner.osc_flush);
-        return ompi_osc_cached_helper_first_error(ret, flushed);
+    if (leaves_some(helper) || has_lost_any(helper)) {
+        return ompi_osc_cached_helper_first_error(flush_each(helper, local), flushed);
     }
     begin = ompi_osc_cached_now();
     ret = inner_flush(helper->win);
