@@ -52,8 +52,9 @@ static int rget_completed(ompi_request_t *request)
 struct ompi_osc_cached_rget_t *ompi_osc_cached_rget_prepare(const ompi_osc_cached_window_t *window)
 {
     /* With several threads the request may complete while we attach ourselves to it: Open MPI's
-     * ompi_request_set_callback is not made for that. */
-    return window->threaded ? NULL : malloc(sizeof(rget_t));
+     * ompi_request_set_callback is not made for that.  There may be several since
+     * MPI_Session_init, and a window that was made before has no locks. */
+    return (window->threaded || opal_using_threads()) ? NULL : malloc(sizeof(rget_t));
 }
 
 void ompi_osc_cached_rget_follow(struct ompi_osc_cached_rget_t *rget,

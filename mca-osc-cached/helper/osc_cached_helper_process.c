@@ -15,7 +15,6 @@
 #include "opal/util/proc.h"
 #include "ompi/communicator/communicator.h"
 #include "ompi/constants.h"
-#include "ompi/runtime/mpiruntime.h"
 
 #include "osc_cached_compat.h"
 #include "osc_cached_params.h"
@@ -67,16 +66,12 @@ static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 
 static void lock(void)
 {
-    if (helper.threaded) {
-        (void) pthread_mutex_lock(&helper.lock);
-    }
+    (void) pthread_mutex_lock(&helper.lock);
 }
 
 static void unlock(void)
 {
-    if (helper.threaded) {
-        (void) pthread_mutex_unlock(&helper.lock);
-    }
+    (void) pthread_mutex_unlock(&helper.lock);
 }
 
 /* --- The thread's side */
@@ -266,7 +261,7 @@ static int progress(void)
     if (0 == atomic_load_explicit(&helper.requests, memory_order_relaxed) && 0 != calls % RARELY) {
         return 0;
     }
-    if (helper.threaded && 0 != pthread_mutex_trylock(&helper.lock)) {
+    if (0 != pthread_mutex_trylock(&helper.lock)) {
         return 0; /* somebody else does it */
     }
     events = osc_cached_ucx_progress(helper.ucx);
@@ -325,7 +320,6 @@ static const char *start_asking(void)
                                          .send = send_request};
     const char *why = NULL;
 
-    helper.threaded = ompi_mpi_thread_multiple || opal_using_threads();
     ompi_osc_cached_helper_look_around();
     osc_cached_client_init(&helper.client, &config);
     osc_cached_map_init(&helper.addresses, &osc_cached_alloc_default);

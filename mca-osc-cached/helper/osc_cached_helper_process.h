@@ -5,9 +5,9 @@
  * The helper of this process: one server and its thread, one client, for all windows.
  *
  * Locks.  The server and the thread's worker have one, which is never held while anybody waits.
- * The client and the origin's worker have another one, taken only where several threads call MPI;
- * it is given back while a call waits.  Who takes both, to learn or forget addresses, takes that
- * one first.
+ * The client and the origin's worker have another one, always: MPI_Session_init may let several
+ * threads call MPI from some moment on.  It is given back while a call waits.  Who takes both, to
+ * learn or forget addresses, takes that one first.
  */
 
 #ifndef OSC_CACHED_HELPER_PROCESS_H
