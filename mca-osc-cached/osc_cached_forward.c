@@ -143,6 +143,39 @@ static int forward_win_detach(ompi_win_t *win, const void *base)
     return ret;
 }
 
+static bool is_own(const ompi_osc_cached_window_t *window, const void *base)
+{
+    ompi_osc_cached_disp_unit_t unit;
+    void *own = NULL;
+    size_t size;
+
+    return OMPI_SUCCESS
+               == window->inner.osc_win_shared_query(window->win, window->rank, &size, &unit, &own)
+           && own == base;
+}
+
+/* Open MPI 6.0 answers for windows of MPI_Win_allocate, too.  In some of ours nobody else may have
+ * the memory: stores of others would not be noticed, or, in an epoch of MPI_Win_lock_all, not wait
+ * for a lock.  MPI 4.1 lets it be out of reach: then it has no bytes. */
+static int forward_win_shared_query(ompi_win_t *win, int rank, size_t *size,
+                                    ompi_osc_cached_disp_unit_t *unit, void *base)
+{
+    ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
+    int ret = window->inner.osc_win_shared_query(win, rank, size, unit, base);
+    void **first = base;
+
+    if (OMPI_SUCCESS != ret || is_own(window, *first)) {
+        return ret;
+    }
+    if (NULL != window->coherence || NULL != window->helper) {
+        *size = 0;
+        *first = NULL;
+    } else if (0 < *size && !ompi_osc_cached_is_exposed(*first, *size)) {
+        ompi_osc_cached_expose(win, *first, *size);
+    }
+    return OMPI_SUCCESS;
+}
+
 static int forward_free(ompi_win_t *win)
 {
     ompi_osc_cached_window_t *window = ompi_osc_cached_window_of(win);
@@ -226,6 +259,7 @@ static int forward_test(ompi_win_t *win, int *flag)
 
 /* always: what the window exposes, and its end */
 static const ompi_osc_base_module_t memory = {
+    .osc_win_shared_query = forward_win_shared_query,
     .osc_win_attach = forward_win_attach,
     .osc_win_detach = forward_win_detach,
     .osc_free = forward_free,
