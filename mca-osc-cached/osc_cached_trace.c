@@ -2,8 +2,8 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * osc_cached_trace: one line per get, and per operation of a window with a helper, in a file per
- * process, for "ompi-locality plot" and for programs.
+ * osc_cached_trace: one line per get, per operation of a window with a helper, and per event of a
+ * coherent window, in a file per process, for "ompi-locality plot" and for programs.
  */
 
 #include "ompi_config.h"
@@ -55,14 +55,13 @@ void ompi_osc_cached_trace_get(const ompi_osc_cached_window_t *window, int targe
     opal_mutex_unlock(&lock);
 }
 
-void ompi_osc_cached_trace_route(const ompi_osc_cached_window_t *window, const char *route,
-                                 const char *operation, int target, uint64_t address,
-                                 uint64_t bytes)
+void ompi_osc_cached_trace_line(int number, const char *what, const char *which, int target,
+                                uint64_t address, uint64_t bytes)
 {
     opal_mutex_lock(&lock);
     if (NULL != file) {
-        fprintf(file, "#%s %s %" PRIu64 " %d %d %" PRIu64 " %" PRIu64 "\n", route, operation,
-                ompi_osc_cached_now() - start, window->number, target, address, bytes);
+        fprintf(file, "#%s %s %" PRIu64 " %d %d %" PRIu64 " %" PRIu64 "\n", what, which,
+                ompi_osc_cached_now() - start, number, target, address, bytes);
     }
     opal_mutex_unlock(&lock);
 }

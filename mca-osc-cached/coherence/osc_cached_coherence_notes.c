@@ -9,6 +9,7 @@
 
 #include "osc_cached_coherence_state.h"
 #include "osc_cached_note.h"
+#include "osc_cached_trace.h"
 
 /* Counters that anybody may read. */
 static void publish_counts(coherence_t *c)
@@ -75,6 +76,34 @@ void ompi_osc_cached_coherence_send(void *context, const osc_cached_message_t *m
     }
 }
 
+/* --- The trace, if there is one */
+
+/* A FILL that was answered, or an INV.  Late: an INV has come before, and the block is not kept. */
+static void trace_message(const coherence_t *c, const osc_cached_message_t *message, bool kept)
+{
+    uint8_t shift = c->copies.config.block_shift;
+    const char *what = "fill", *which = kept ? "granted" : "late";
+
+    if (OSC_CACHED_MESSAGE_INV == message->kind) {
+        what = "inv";
+        which = "received";
+    } else if (OSC_CACHED_MESSAGE_DIRECT == message->kind) {
+        which = "refused";
+    } else if (OSC_CACHED_MESSAGE_DATA != message->kind) {
+        return;
+    }
+    ompi_osc_cached_trace_line(
+        c->number, what, which, (int) message->owner, message->first << shift,
+        (OSC_CACHED_ALL_BLOCKS == message->count) ? 0 : message->count << shift);
+}
+
+void ompi_osc_cached_coherence_trace_trap(void *context, uint64_t from, uint64_t to)
+{
+    const coherence_t *c = context;
+
+    ompi_osc_cached_trace_line(c->number, "trap", "store", (int) c->rank, from, to - from);
+}
+
 /* --- From others */
 
 /* Who waits for us wants to know for whom we wait, or we have asked that. */
@@ -110,6 +139,7 @@ void ompi_osc_cached_coherence_hear(void *context, const osc_cached_request_t *n
 {
     osc_cached_message_t message = osc_cached_note_message(note);
     coherence_t *c = context;
+    uint64_t kept = c->copies.counts.kept;
     unsigned flags = 0;
 
     if (!osc_cached_note_is_good(&message, c->copies.config.ranks, c->rank)) {
@@ -143,6 +173,9 @@ void ompi_osc_cached_coherence_hear(void *context, const osc_cached_request_t *n
             ompi_osc_cached_cooperate_hear(c->cooperation, &message, data, note->length);
         } else {
             (void) osc_cached_copies_receive(&c->copies, &message, NULL, &c->post);
+        }
+        if (OPAL_UNLIKELY(c->traced)) {
+            trace_message(c, &message, kept < c->copies.counts.kept);
         }
     }
     publish_counts(c);

@@ -85,6 +85,8 @@ typedef struct ompi_osc_cached_coherence_t {
 
     /* failures */
     const ompi_win_t *win; /* its group */
+    bool traced;           /* there is a trace, ... */
+    int number;            /* ... which knows the window by this */
     bool *is_dead;
     uint32_t *listener; /* by rank: who hears of writes for its node; NULL: each for itself */
     int slow; /* whose ACK the owner waits for that was asked last; OSC_CACHED_NOBODY: no answer */
@@ -174,6 +176,8 @@ void ompi_osc_cached_coherence_hear(void *context, const osc_cached_request_t *n
 /** O4: one of a window that is not here any more. */
 void ompi_osc_cached_coherence_hear_stray(void *context, const osc_cached_request_t *note,
                                           const void *data);
+/** O2: a store to some of these bytes of our own memory has met copies; for the trace. */
+void ompi_osc_cached_coherence_trace_trap(void *context, uint64_t from, uint64_t to);
 /** A process has died: nobody waits for it, and nothing of it is kept. */
 void ompi_osc_cached_coherence_bury(coherence_t *c, uint32_t rank);
 /** Give the lock back, and let everybody see the counters. */

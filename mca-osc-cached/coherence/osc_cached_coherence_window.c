@@ -61,6 +61,7 @@ static ompi_osc_cached_stores_reason_t begin_detection(coherence_t *c,
         .now = ompi_osc_cached_now,
         .slow = (uint64_t) (1e9 * ompi_osc_cached_numbers.slow_seconds),
         .tell_slow = ompi_osc_cached_coherence_tell_slow_store,
+        .tell_trap = c->traced ? ompi_osc_cached_coherence_trace_trap : NULL,
     };
     ompi_osc_cached_stores_reason_t reason;
 
@@ -244,6 +245,8 @@ static coherence_t *create(const ompi_osc_cached_window_t *window, const void *b
     c->protects = 0 == votes[OSC_CACHED_VOTE_OPEN];
     c->id = ompi_osc_cached_helper_names(window);
     c->win = window->win;
+    c->traced = window->traced;
+    c->number = window->number;
     c->slow = OSC_CACHED_NOBODY;
     c->own_held = true;
     /* other processes may have memory that the program has mapped, and devices raise no faults */

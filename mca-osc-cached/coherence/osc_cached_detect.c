@@ -118,6 +118,9 @@ static void trapped(void *context, size_t page)
 
     ompi_osc_cached_stores_bytes(detect->watch, page, &from, &to);
     first = from >> config->block_shift;
+    if (NULL != config->tell_trap) {
+        config->tell_trap(config->context, from, to);
+    }
     config->enter(config->context);
     ++detect->traps;
     if (NULL != hold) {

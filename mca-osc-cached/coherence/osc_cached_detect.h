@@ -40,6 +40,8 @@ typedef struct {
      * [from, to) of the window; once for each, from the thread, without the lock. */
     uint64_t slow;
     void (*tell_slow)(void *context, uint64_t from, uint64_t to);
+    /** A store to these bytes, of one page, waits; as tell_slow.  NULL: nobody wants to know. */
+    void (*tell_trap)(void *context, uint64_t from, uint64_t to);
 } ompi_osc_cached_detect_config_t;
 
 typedef struct ompi_osc_cached_detect ompi_osc_cached_detect_t;

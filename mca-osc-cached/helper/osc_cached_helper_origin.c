@@ -410,8 +410,8 @@ static void trace(const ompi_osc_cached_helper_t *helper, const char *route, uns
                                         [OSC_CACHED_WIRE_CAS] = "swap"};
 
     if (OPAL_UNLIKELY(helper->window->traced)) {
-        ompi_osc_cached_trace_route(helper->window, route, names[kind], rank,
-                                    (uint64_t) disp * (uint64_t) unit_of(helper, rank), bytes);
+        ompi_osc_cached_trace_line(helper->window->number, route, names[kind], rank,
+                                   (uint64_t) disp * (uint64_t) unit_of(helper, rank), bytes);
     }
 }
 

@@ -9,44 +9,13 @@
 #include "counters.h"
 #include "seeing.h"
 
-#include <unistd.h>
-
 enum { SUMS = 40, BLOCKS = 600, BIG = 100000 };
 
 static char folder[] = "/tmp/olhelper.XXXXXX";
 
-/* Lines of a file of ours that contain a text; NULL: print all of it. */
-static int lines_with(const char *name, const char *text)
-{
-    char path[256], line[1024];
-    int found = 0;
-    FILE *file;
-
-    snprintf(path, sizeof(path), "%s/%s", folder, name);
-    file = fopen(path, "r");
-    while (NULL != file && NULL != fgets(line, sizeof(line), file)) {
-        if (NULL == text) {
-            fputs(line, stdout);
-        } else {
-            found += NULL != strstr(line, text);
-        }
-    }
-    if (NULL != file) {
-        fclose(file);
-    }
-    return found;
-}
-
 static int wrong(const char *file, const char *text, int least, int most)
 {
-    int found = lines_with(file, text);
-
-    if (found < least || most < found) {
-        printf("rank %d: %d lines of %s with \"%s\", wanted %d to %d\n", test_rank, found, file,
-               text, least, most);
-        return 1;
-    }
-    return 0;
+    return seen_wrong(folder, file, text, least, most);
 }
 
 static void use(MPI_Win win, long *buffer)
@@ -78,7 +47,7 @@ static void use(MPI_Win win, long *buffer)
 
 int main(int argc, char **argv)
 {
-    char path[256], trace[32];
+    char trace[32];
     long *base, *buffer = calloc(BIG, sizeof(long));
     struct counters c;
     int bad = 0;
@@ -134,14 +103,7 @@ int main(int argc, char **argv)
     bad |= wrong(trace, " 40 8 bypassed", 1, 1);
     bad |= wrong(trace, " get ", 21, 21);
     bad |= wrong(trace, "#helper get ", 1, 20);
-    if (bad) {
-        (void) lines_with("stderr", NULL);
-    }
-    snprintf(path, sizeof(path), "%s/stderr", folder);
-    unlink(path);
-    snprintf(path, sizeof(path), "%s/%s", folder, trace);
-    unlink(path);
-    rmdir(folder);
+    see_no_more(folder, trace, bad);
     free(buffer);
     return bad;
 }
