@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The table of applications in Markdown: all rows for the report, or those of the README. For the plot of them, lines of
-# speed-up, its interval, application, network, and what is written beside the bar.
+# speed-up, its interval, application, network, and what is written beside the bar; with the rows of bench/applications, too, unless
+# a figure has the same program. release: the Open MPI of the figures.
 #
-#   awk -F'\t' [-v short=1] [-v plot=1] -f statistics.awk -f readme.awk readme.tsv NAME.tsv...
+#   awk -F'\t' [-v short=1] -f statistics.awk -f readme.awk readme.tsv NAME.tsv...
+#   awk -F'\t' -v plot=1 -v release=5.0.7 -f statistics.awk -f readme.awk readme.tsv NAME.tsv... [applications.md]
 
 BEGIN {
     places["tcp"] = "one machine, loopback TCP"
@@ -17,6 +19,17 @@ FNR == NR {
     if ($0 !~ /^#/) row[++rows] = $0
     next
 }
+FILENAME ~ /\.md$/ {
+    if (other == "" && match($0, /Open MPI [0-9][0-9.]*[0-9]/)) other = substr($0, RSTART, RLENGTH)
+    if ($0 ~ /^\| *application *\|/) {
+        cells = split($0, cell, / *\| */)
+        for (i = 2; i < cells; ++i) at_cell[cell[i]] = i
+    } else if ($0 ~ /^\|/ && $0 !~ /^\| *---/) {
+        gsub(/`/, "")
+        line[++lines] = $0
+    }
+    next
+}
 FNR == 1 { next }
 {
     key = $1 "\t" $2 "\t" $4 "\t" $3 "\t" $5
@@ -26,6 +39,18 @@ FNR == 1 { next }
     lowest[key] = $8
     highest[key] = $9
     if (!(($1, $2) in seen)) { seen[$1, $2]; network[$1, ++networks[$1]] = $2 }
+}
+# What bench/applications has measured: speed-ups are "1.25 [1.00, 1.30]", or without an interval.
+function other_row(row,    cell, number, place, drawn_as) {
+    split(row, cell, / *\| */)
+    if (cell[at_cell["speed-up"]] !~ /^[0-9]/) return # did not run
+    for (drawn_as in drawn) if (matches(drawn_as, cell[at_cell["application"]])) return
+    if (split(cell[at_cell["speed-up"]], number, /[][, ]+/) < 3 || number[2] !~ /^[0-9]/) number[2] = number[3] = number[1]
+    place = cell[at_cell["processes"]]
+    sub(/.*, /, "", place)
+    if (place == "TCP") place = "loopback TCP"
+    printf "%s\t%s\t%s\t%s\t%s\t%s (%s / %s, %s%s)\n", number[1], number[2], number[3], cell[at_cell["application"]], place, number[1],
+        cell[at_cell["without"]], cell[at_cell["with it"]], place, (other == "Open MPI " release ? "" : ", " other)
 }
 END {
     if (!plot) {
@@ -46,6 +71,7 @@ END {
             if (place in places) place = places[place]
             if (plot) {
                 sub(/^one machine, /, "", place)
+                if (want[8] != "") drawn[want[8]]
                 printf "%s\t%s\t%s\t%s\t%s\t%s (%s / %s, %s)\n", value[ratio], lowest[ratio], highest[ratio], want[1], place,
                     brief(value[ratio]), text[base], text[at want[6] "\t" want[4]], place
                 continue
@@ -54,4 +80,5 @@ END {
                 text[at want[6] "\t" want[4]], brief(value[ratio]), interval[ratio], (hits in value ? text[hits] : ""), place
         }
     }
+    for (r = 1; r <= lines; ++r) other_row(line[r])
 }
