@@ -134,7 +134,8 @@ void ompi_osc_cached_coherence_explain(const ompi_osc_cached_window_t *window, o
                                        ompi_osc_cached_stores_reason_t reason,
                                        const int64_t votes[OSC_CACHED_VOTES])
 {
-    const char *why = "Not all processes of the window can have it, or there is not enough memory.";
+    const char *why = "Not all processes of the window can have it, or memory or file descriptors\n"
+                      "(ulimit -n) are short.";
     char text[512];
 
     if (OSC_CACHED_STORES_NOTICED != reason) {

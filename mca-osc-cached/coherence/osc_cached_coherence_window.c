@@ -367,7 +367,7 @@ void ompi_osc_cached_coherence_attach(ompi_osc_cached_window_t *window, opal_inf
     /* a helper, and of which kind, all processes have or none */
     if (votes[OSC_CACHED_VOTE_COHERENT] && NULL != window && NULL != window->helper
         && NULL == window->memory) {
-        if (window->cacheable) {
+        if (window->cacheable && ompi_osc_cached_helper_can_note(comm)) {
             c = create(window, base, size, votes, detects, together, comm);
         }
         if (NULL != c && detects && !shared) {

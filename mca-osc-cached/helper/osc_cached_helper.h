@@ -98,6 +98,9 @@ static inline uint64_t ompi_osc_cached_helper_name(ompi_group_t *group, int rank
     return (uint64_t) name.jobid << 32 | name.vpid;
 }
 
+/** Whether UCX has enough file descriptors for notes between all processes of a new window, which
+ * has a helper in each one.  Not collective: others may have another answer. */
+bool ompi_osc_cached_helper_can_note(ompi_communicator_t *comm);
 /** The name of our memory of a window with a helper, in notes to us. */
 osc_cached_window_id_t ompi_osc_cached_helper_names(const ompi_osc_cached_window_t *window);
 

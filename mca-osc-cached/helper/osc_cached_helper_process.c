@@ -489,6 +489,16 @@ bool ompi_osc_cached_helper_is_asked_by(uint64_t name)
     return asked;
 }
 
+bool ompi_osc_cached_helper_is_noted(uint64_t name)
+{
+    bool noted;
+
+    osc_cached_ucx_lock(helper.ucx);
+    noted = osc_cached_ucx_is_noted(helper.ucx, name);
+    osc_cached_ucx_unlock(helper.ucx, false);
+    return noted;
+}
+
 bool ompi_osc_cached_helper_learn(uint64_t name, const void *address, size_t bytes)
 {
     void *copy;

@@ -58,6 +58,8 @@ bool ompi_osc_cached_helper_knows(uint64_t name);
 /** While it runs: is this process connected to the helper of that one, or that one to ours? */
 bool ompi_osc_cached_helper_asks(uint64_t name);
 bool ompi_osc_cached_helper_is_asked_by(uint64_t name);
+/** While it serves: is our thread connected to that of this process? */
+bool ompi_osc_cached_helper_is_noted(uint64_t name);
 /** @return whether there is memory */
 bool ompi_osc_cached_helper_learn(uint64_t name, const void *address, size_t bytes);
 

@@ -121,6 +121,13 @@ osc_cached_sending_t osc_cached_ucx_note(osc_cached_ucx_t *ucx, uint64_t name, c
     return OSC_CACHED_LOST;
 }
 
+bool osc_cached_ucx_is_noted(const osc_cached_ucx_t *ucx, uint64_t name)
+{
+    (void) ucx;
+    (void) name;
+    return false;
+}
+
 bool osc_cached_ucx_is_asked_by(const osc_cached_ucx_t *ucx, uint64_t origin)
 {
     (void) ucx;
@@ -449,6 +456,11 @@ static ucp_ep_h endpoint_to(osc_cached_ucx_t *ucx, uint64_t name, const void *ad
 uint32_t osc_cached_ucx_queued(const osc_cached_ucx_t *ucx)
 {
     return ucx->queued;
+}
+
+bool osc_cached_ucx_is_noted(const osc_cached_ucx_t *ucx, uint64_t name)
+{
+    return NULL != osc_cached_map_get(&ucx->noted, name, 0);
 }
 
 osc_cached_sending_t osc_cached_ucx_note(osc_cached_ucx_t *ucx, uint64_t name, const void *address,

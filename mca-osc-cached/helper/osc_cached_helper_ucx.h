@@ -110,6 +110,9 @@ osc_cached_sending_t osc_cached_ucx_note(osc_cached_ucx_t *ucx, uint64_t name, c
 /** Notes with data that are not gone. */
 uint32_t osc_cached_ucx_queued(const osc_cached_ucx_t *ucx);
 
+/** Have we sent notes to this process? */
+bool osc_cached_ucx_is_noted(const osc_cached_ucx_t *ucx, uint64_t name);
+
 /** Has this process sent requests? */
 bool osc_cached_ucx_is_asked_by(const osc_cached_ucx_t *ucx, uint64_t origin);
 

@@ -418,9 +418,10 @@ static void tell_why(const int64_t votes[OSC_CACHED_VOTES], const char *why)
 }
 
 /* Are there as many descriptors as UCX may still need to connect this process?  With TCP that is
- * one for each helper that it will ask, and one for each process that will ask its own.  A UCX that
- * has none left ends the process by a signal. */
-static bool can_connect(ompi_communicator_t *comm, const ompi_osc_cached_node_t *node)
+ * one for each helper that it will ask, one for each process that will ask its own, and, for notes,
+ * one for each other helper, or two for a moment, when both connect at the same time.  A UCX that
+ * has none left ends this process or the other one by a signal. */
+static bool can_connect(ompi_communicator_t *comm, const ompi_osc_cached_node_t *node, bool notes)
 {
     enum { MORE = 16 }; /* for the helper itself */
     int rank = ompi_comm_rank(comm);
@@ -441,7 +442,11 @@ static bool can_connect(ompi_communicator_t *comm, const ompi_osc_cached_node_t 
             needed += i == ompi_osc_cached_node_helper(node, i)
                       && !(asks && ompi_osc_cached_helper_asks(name));
             needed += serves && !(is_asked && ompi_osc_cached_helper_is_asked_by(name));
+            needed += notes && !(is_asked && ompi_osc_cached_helper_is_noted(name)) ? 2 : 0;
         }
+    }
+    if (0 == needed) {
+        return true;
     }
     folder = opendir("/proc/self/fd");
     if (NULL == folder) {
@@ -454,6 +459,11 @@ static bool can_connect(ompi_communicator_t *comm, const ompi_osc_cached_node_t 
     return used + needed <= most.rlim_cur;
 }
 
+bool ompi_osc_cached_helper_can_note(ompi_communicator_t *comm)
+{
+    return can_connect(comm, NULL, true);
+}
+
 bool ompi_osc_cached_helper_start_all(ompi_communicator_t *comm, const ompi_osc_cached_node_t *node,
                                       const int64_t votes[OSC_CACHED_VOTES], bool *learnt)
 {
@@ -464,7 +474,7 @@ bool ompi_osc_cached_helper_start_all(ompi_communicator_t *comm, const ompi_osc_
     if (!ompi_osc_cached_helper_is_agreed(votes) || votes[OSC_CACHED_VOTE_RUNS]) {
         return ompi_osc_cached_helper_is_agreed(votes);
     }
-    why = can_connect(comm, node)
+    why = can_connect(comm, node, false)
               ? ompi_osc_cached_helper_start(rank == ompi_osc_cached_node_helper(node, rank))
               : "UCX may run out of descriptors when it connects the processes (are there file "
                 "descriptors left?)";
