@@ -442,6 +442,9 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
             (void) ompi_osc_cached_helper_attach(NULL, memory, *base, size, comm, votes, alone);
             attach_coherence(NULL, win->super.s_info, *base, size, shared, comm, votes);
         }
+        if (on_file && cached && !alone) {
+            ompi_osc_cached_storage_attach_near(NULL, comm, false);
+        }
         free(units); /* its memory stays exposed: nobody tells when it is not any more */
         return alone ? give_up(win) : OMPI_SUCCESS;
     }
@@ -467,6 +470,11 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     }
     if (cached) {
         attach_coherence(window, win->super.s_info, *base, size, shared, comm, votes);
+    }
+    if (on_file && cached && !alone) {
+        ompi_osc_cached_storage_attach_near(
+            window, comm,
+            ompi_osc_cached_helper_lets_copy(inner->osc_version.mca_component_name, votes));
     }
     ompi_osc_cached_forward_install(window);
     if (MPI_WIN_FLAVOR_SHARED == flavor) {

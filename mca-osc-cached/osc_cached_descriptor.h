@@ -5,7 +5,8 @@
 /**
  * @file
  *
- * Descriptors of ours in a program that needs some itself, and memory and room behind them.
+ * Descriptors of ours in a program that needs some itself, memory and room behind them, and those
+ * of other processes of the node.
  */
 #ifndef OSC_CACHED_DESCRIPTOR_H
 #define OSC_CACHED_DESCRIPTOR_H
@@ -14,7 +15,10 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /** Whether a new descriptor, or -1, may be kept: half of all are left to the program.  They are
  * numbered without gaps, as a rule. */
@@ -49,6 +53,51 @@ static inline int ompi_osc_cached_reserve_room(int descriptor, uint64_t from, ui
         }
     }
     return error;
+}
+
+/** What a process tells of a descriptor of its own: others of its node open it by that. */
+enum {
+    OSC_CACHED_TOLD_PROCESS,
+    OSC_CACHED_TOLD_DESCRIPTOR,
+    OSC_CACHED_TOLD_DEVICE, /**< and inode: the process of this number may be another one */
+    OSC_CACHED_TOLD_INODE,
+    OSC_CACHED_TOLD
+};
+
+/** @return whether there is anything to tell */
+static inline bool ompi_osc_cached_tell_descriptor(int descriptor, int64_t told[OSC_CACHED_TOLD])
+{
+    struct stat status;
+
+    if (0 > descriptor || 0 != fstat(descriptor, &status)) {
+        return false;
+    }
+    told[OSC_CACHED_TOLD_PROCESS] = getpid();
+    told[OSC_CACHED_TOLD_DESCRIPTOR] = descriptor;
+    told[OSC_CACHED_TOLD_DEVICE] = (int64_t) status.st_dev;
+    told[OSC_CACHED_TOLD_INODE] = (int64_t) status.st_ino;
+    return true;
+}
+
+/** Open what another process has, whether it has a name or not.
+ * @return a descriptor, or -1: it cannot be reached */
+static inline int ompi_osc_cached_reach_descriptor(const int64_t told[OSC_CACHED_TOLD], int flags)
+{
+    char path[64];
+    struct stat status;
+    int descriptor;
+
+    snprintf(path, sizeof(path), "/proc/%lld/fd/%lld", (long long) told[OSC_CACHED_TOLD_PROCESS],
+             (long long) told[OSC_CACHED_TOLD_DESCRIPTOR]);
+    descriptor = open(path, flags | O_CLOEXEC);
+    if (0 <= descriptor
+        && (0 != fstat(descriptor, &status)
+            || told[OSC_CACHED_TOLD_DEVICE] != (int64_t) status.st_dev
+            || told[OSC_CACHED_TOLD_INODE] != (int64_t) status.st_ino)) {
+        (void) close(descriptor);
+        descriptor = -1;
+    }
+    return descriptor;
 }
 
 #endif /* OSC_CACHED_DESCRIPTOR_H */

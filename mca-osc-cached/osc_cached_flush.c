@@ -11,8 +11,6 @@
 
 #include <limits.h>
 
-#include "opal/runtime/opal_progress.h"
-
 #include "helper/osc_cached_helper.h"
 #include "osc_cached_sync.h"
 #include "osc_cached_verify.h"
@@ -29,25 +27,9 @@ static inline bool is_watched(const ompi_osc_cached_window_t *window, uint32_t w
     return (ways & OSC_CACHED_WAY_LOOKUP) || NULL != OSC_CACHED_READ(window->busy);
 }
 
-/* Where processes share a processor, opal_progress gives it away when nothing happened: right for
- * one that waits, but this one has its data (Barnes-Hut with 99.7 % hits, 2 processes on 2 busy
- * processors: a fifth of the force phase).  The switch belongs to the process, so not with threads.
- */
-static void make_progress_only(const ompi_osc_cached_window_t *window)
-{
-    if (window->threaded) {
-        opal_progress();
-    } else {
-        bool yields = opal_progress_set_yield_when_idle(false);
-
-        opal_progress();
-        (void) opal_progress_set_yield_when_idle(yields);
-    }
-}
-
 void ompi_osc_cached_make_progress(ompi_osc_cached_window_t *window)
 {
-    make_progress_only(window);
+    ompi_osc_cached_progress_only(window);
     ompi_osc_cached_window_lock(window);
     window->quiet = 0;
     osc_cached_cache_look(&window->cache);
@@ -77,7 +59,7 @@ static void make_shared_progress(ompi_osc_cached_window_t *window)
     if (0 == atomic_fetch_add_explicit(&rounds, 1, memory_order_relaxed) % LOOKS) {
         ompi_osc_cached_make_progress(window);
     } else {
-        make_progress_only(window);
+        ompi_osc_cached_progress_only(window);
     }
 }
 

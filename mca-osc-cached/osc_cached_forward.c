@@ -184,6 +184,7 @@ static int forward_free(ompi_win_t *win)
     ompi_osc_cached_own_memory_t own = window->own;
     struct ompi_osc_cached_coherence_t *coherence = window->coherence;
     ompi_osc_cached_sharing_t *shares = window->sharing;
+    struct ompi_osc_cached_near_t *near = window->near;
     int ret;
 
     ompi_osc_cached_coherence_drain(coherence);
@@ -205,6 +206,7 @@ static int forward_free(ompi_win_t *win)
     ompi_osc_cached_coherence_destroy(coherence);
     ompi_osc_cached_node_detach(shares);
     ompi_osc_cached_helper_release(memory);
+    ompi_osc_cached_storage_release_near(near);
     ompi_osc_cached_coherence_release(&own);
     return ret;
 }

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "opal/runtime/opal_progress.h"
 #include "opal/util/output.h"
 #include "opal/util/proc.h"
 #include "ompi/communicator/communicator.h"
@@ -279,6 +280,18 @@ void ompi_osc_cached_window_invalidate(ompi_osc_cached_window_t *window)
         ompi_osc_cached_window_forget(window);
         OSC_CACHED_WRITE(window->invalidated, window->invalidated + 1);
         ompi_osc_cached_window_unlock(window);
+    }
+}
+
+void ompi_osc_cached_progress_only(const ompi_osc_cached_window_t *window)
+{
+    if (window->threaded) {
+        opal_progress();
+    } else {
+        bool yields = opal_progress_set_yield_when_idle(false);
+
+        opal_progress();
+        (void) opal_progress_set_yield_when_idle(yields);
     }
 }
 

@@ -141,6 +141,15 @@ bool ompi_osc_cached_helper_may_move(const ompi_osc_cached_window_t *window,
  * it never does.  @param rank  of the target; negative: of any */
 bool ompi_osc_cached_helper_is_pending(struct ompi_osc_cached_helper_t *helper, int rank);
 
+/** Before a copy from a target's memory, in the place of a get: is there an epoch for it, and the
+ * lock that belongs to it?  The window has a helper; where not, the get is its own. */
+bool ompi_osc_cached_helper_may_copy(const ompi_osc_cached_window_t *window, int rank);
+
+/** May gets from mapped memory of other processes of the node be copies?  The inner component has
+ * the memory of the window, epochs have begun when a get is called, and over shared memory these
+ * are copies elsewhere, too.  @param votes  the least of all */
+bool ompi_osc_cached_helper_lets_copy(const char *inner, const int64_t votes[OSC_CACHED_VOTES]);
+
 /** Has the node a network that reaches into memory by itself? */
 bool ompi_osc_cached_helper_has_rdma(void);
 

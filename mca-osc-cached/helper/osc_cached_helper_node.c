@@ -11,17 +11,16 @@
 
 #include <fcntl.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "ompi/constants.h"
 #include "ompi/mca/coll/coll.h"
 
 #include "osc_cached_compat.h"
+#include "osc_cached_descriptor.h"
 #include "osc_cached_helper_node.h"
 
 /* What a process tells of its memory, which has no name: nothing is left behind, whenever a process
@@ -30,11 +29,8 @@ enum {
     HELPER, /* rank whose process has the helper of its node */
     GOOD,   /* there is memory */
     SIZE,   /* bytes */
-    PROCESS,
-    DESCRIPTOR,
-    DEVICE, /* and inode: the process of this number may be another one */
-    INODE,
-    FIELDS
+    WHERE,  /* see osc_cached_descriptor.h */
+    FIELDS = WHERE + OSC_CACHED_TOLD
 };
 
 static void *map(int fd, size_t size)
@@ -65,19 +61,10 @@ static int allocate(ompi_osc_cached_part_t *mine)
 /* The memory of another process of our node. @return NULL: it cannot be reached */
 static void *reach(const int64_t *told)
 {
-    char path[64];
-    struct stat status;
-    void *base = NULL;
-    int fd;
+    int fd = ompi_osc_cached_reach_descriptor(&told[WHERE], O_RDWR);
+    void *base = (0 <= fd) ? map(fd, (size_t) told[SIZE]) : NULL;
 
-    snprintf(path, sizeof(path), "/proc/%lld/fd/%lld", (long long) told[PROCESS],
-             (long long) told[DESCRIPTOR]);
-    fd = open(path, O_RDWR | O_CLOEXEC);
     if (0 <= fd) {
-        if (0 == fstat(fd, &status) && told[DEVICE] == (int64_t) status.st_dev
-            && told[INODE] == (int64_t) status.st_ino) {
-            base = map(fd, (size_t) told[SIZE]);
-        }
         (void) close(fd);
     }
     return base;
@@ -98,15 +85,7 @@ static int first_of_node(ompi_communicator_t *comm)
 
 static void tell(const ompi_osc_cached_part_t *mine, int fd, int64_t *told)
 {
-    struct stat status;
-
-    told[GOOD] = 0 == mine->size || (0 <= fd && 0 == fstat(fd, &status));
-    if (0 <= fd && told[GOOD]) {
-        told[PROCESS] = getpid();
-        told[DESCRIPTOR] = fd;
-        told[DEVICE] = (int64_t) status.st_dev;
-        told[INODE] = (int64_t) status.st_ino;
-    }
+    told[GOOD] = ompi_osc_cached_tell_descriptor(fd, &told[WHERE]) || 0 == mine->size;
 }
 
 /* Map what the helper of our node serves. */

@@ -270,7 +270,7 @@ ompi_osc_cached_node_t *ompi_osc_cached_helper_allocate(ompi_communicator_t *com
         }
     } else if (ompi_osc_cached_helper_is_agreed(votes)
                && OSC_CACHED_PER_NODE == ompi_osc_cached_params.helper_per) {
-        why = on_file ? "Its memory is a file, which only its own process maps."
+        why = on_file ? "Its memory is a file, to which only its own process writes."
                       : "Its memory was not allocated by MPI_Win_allocate.";
     }
     if (NULL != why) {
@@ -515,4 +515,10 @@ bool ompi_osc_cached_helper_serves_alone(ompi_communicator_t *comm, int64_t vote
 bool ompi_osc_cached_helper_must_serve(const int64_t votes[OSC_CACHED_VOTES])
 {
     return OSC_CACHED_NOT_FOR_INNER == votes[OSC_CACHED_VOTE_INNER];
+}
+
+bool ompi_osc_cached_helper_lets_copy(const char *inner, const int64_t votes[OSC_CACHED_VOTES])
+{
+    return 0 == strcmp("ucx", inner) && ucx_shares_memory()
+           && OSC_CACHED_FOR_INNER == votes[OSC_CACHED_VOTE_INNER];
 }

@@ -198,6 +198,14 @@ bool ompi_osc_cached_helper_may_move(const ompi_osc_cached_window_t *window,
                                                 ompi_osc_cached_is_one_run(&type->super, count));
 }
 
+bool ompi_osc_cached_helper_may_copy(const ompi_osc_cached_window_t *window, int rank)
+{
+    ompi_osc_cached_helper_target_t *target;
+
+    return OMPI_SUCCESS == ompi_osc_cached_helper_access(window->helper, rank, &target)
+           && NULL != target && !ompi_osc_cached_helper_has_lost(window->helper, rank);
+}
+
 osc_cached_window_id_t ompi_osc_cached_helper_names(const ompi_osc_cached_window_t *window)
 {
     return ompi_osc_cached_helper_id(window->helper, window->helper->rank);

@@ -46,7 +46,7 @@ enum {
 };
 
 /* What a process tells the others: the first one of its node, and the rest if it is that. */
-enum { FIRST, GOOD, PROCESS, DESCRIPTOR, DEVICE, INODE, MEMORY, SEED, FIELDS };
+enum { FIRST, GOOD, MEMORY, SEED, WHERE, FIELDS = WHERE + OSC_CACHED_TOLD };
 
 /* What the info key says, or else what the parameter says. */
 static int wish_of(opal_info_t *info)
@@ -235,7 +235,6 @@ static void make(ompi_osc_cached_sharing_t *sharing, const osc_cached_config_t *
     const osc_cached_budget_t *budget = &ompi_osc_cached_budget;
     uint64_t each = cache->adaptive ? budget->available(budget->context) : cache->memory;
     osc_cached_shared_config_t config;
-    struct stat status;
 
     sharing->fd = memfd_create("osc_cached_node", MFD_CLOEXEC);
     told[MEMORY] =
@@ -244,13 +243,8 @@ static void make(ompi_osc_cached_sharing_t *sharing, const osc_cached_config_t *
     told[SEED] = (int64_t) cache->seed;
     config = config_of(told, targets, extra);
     told[GOOD] = ompi_osc_cached_may_keep(sharing->fd) && 0 == fchmod(sharing->fd, 0600)
-                 && map(sharing, &config, true) && 0 == fstat(sharing->fd, &status);
-    if (told[GOOD]) {
-        told[PROCESS] = getpid();
-        told[DESCRIPTOR] = sharing->fd;
-        told[DEVICE] = (int64_t) status.st_dev;
-        told[INODE] = (int64_t) status.st_ino;
-    }
+                 && map(sharing, &config, true)
+                 && ompi_osc_cached_tell_descriptor(sharing->fd, &told[WHERE]);
 }
 
 /* Another one. */
@@ -258,15 +252,8 @@ static bool find(ompi_osc_cached_sharing_t *sharing, uint32_t targets, uint64_t 
                  const int64_t *told)
 {
     osc_cached_shared_config_t config = config_of(told, targets, extra);
-    struct stat status;
-    char path[64];
-
-    snprintf(path, sizeof(path), "/proc/%lld/fd/%lld", (long long) told[PROCESS],
-             (long long) told[DESCRIPTOR]);
-    sharing->fd = open(path, O_RDWR | O_CLOEXEC);
-    return ompi_osc_cached_may_keep(sharing->fd) && 0 == fstat(sharing->fd, &status)
-           && told[DEVICE] == (int64_t) status.st_dev && told[INODE] == (int64_t) status.st_ino
-           && map(sharing, &config, false);
+    sharing->fd = ompi_osc_cached_reach_descriptor(&told[WHERE], O_RDWR);
+    return ompi_osc_cached_may_keep(sharing->fd) && map(sharing, &config, false);
 }
 
 static ompi_osc_cached_sharing_t *create(ompi_osc_cached_window_t *window, int targets)

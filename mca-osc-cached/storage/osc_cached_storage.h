@@ -7,7 +7,8 @@
  *
  * It stands under everything: the inner component makes the window as if by MPI_Win_create over the
  * mapped memory, and the two functions of the inner module that the room replaces, osc_sync and
- * osc_free, are its own before the helper and the cache look at them.
+ * osc_free, are its own before the helper and the cache look at them.  Gets that are copies stand
+ * between the helper and the cache.
  */
 
 #ifndef OSC_CACHED_STORAGE_WINDOW_H
@@ -17,6 +18,8 @@
 
 #include "opal/util/info.h"
 #include "ompi/win/win.h"
+
+#include "osc_cached_window.h"
 
 BEGIN_C_DECLS
 
@@ -59,12 +62,26 @@ typedef struct {
     uint64_t start, end; /**< of which these are in the file, */
     uint64_t offset;     /**< from this byte of it on; the others are memory */
     bool in_memory;      /**< the file system is: its pages are as good as any other memory */
+    int advice;          /**< for the kernel, of a mapping */
 } ompi_osc_cached_mapped_file_t;
 
 /** Whether the window was asked to be on a file, be it only in part, or not at all. */
 bool ompi_osc_cached_storage_has(const ompi_win_t *win);
 /** @return false: the window is on no file, or nothing of it is there */
 bool ompi_osc_cached_storage_find(const ompi_win_t *win, ompi_osc_cached_mapped_file_t *stored);
+
+/**
+ * Map the files of the other processes of the node, for gets that are copies then; where that
+ * cannot be done nothing changes.  Collective; after the helper, before
+ * ompi_osc_cached_forward_install.
+ *
+ * @param window  NULL: there is no memory for it
+ * @param wanted  by this process
+ */
+void ompi_osc_cached_storage_attach_near(ompi_osc_cached_window_t *window,
+                                         ompi_communicator_t *comm, bool wanted);
+/** The window is free.  @param near  NULL: there is none */
+void ompi_osc_cached_storage_release_near(struct ompi_osc_cached_near_t *near);
 
 /** Let MPI_Win_get_info report the keys in force. */
 void ompi_osc_cached_storage_tell(const ompi_win_t *win);

@@ -196,14 +196,20 @@ static bool is_on_network(int descriptor)
     return is_in(descriptor, types, sizeof(types) / sizeof(types[0]));
 }
 
-/* Addresses for the whole window, memory behind one part of them and the file behind the other. */
-static bool map(ompi_osc_cached_file_t *file)
+int ompi_osc_cached_file_advice(const ompi_osc_cached_file_t *file)
 {
     static const int advice[] = {
         [OSC_CACHED_FILE_RANDOM] = MADV_RANDOM,
         [OSC_CACHED_FILE_SEQUENTIAL] = MADV_SEQUENTIAL,
         [OSC_CACHED_FILE_NORMAL] = MADV_NORMAL,
     };
+
+    return advice[file->wish.access];
+}
+
+/* Addresses for the whole window, memory behind one part of them and the file behind the other. */
+static bool map(ompi_osc_cached_file_t *file)
+{
     static const int for_reads[] = {
         /* of the helper */
         [OSC_CACHED_FILE_RANDOM] = POSIX_FADV_RANDOM,
@@ -231,7 +237,7 @@ static bool map(ompi_osc_cached_file_t *file)
                     MAP_SHARED | MAP_FIXED, file->descriptor, (off_t) file->wish.offset)) {
             return false;
         }
-        (void) madvise(base + plan->file_start, plan->file_size, advice[file->wish.access]);
+        (void) madvise(base + plan->file_start, plan->file_size, ompi_osc_cached_file_advice(file));
         (void) posix_fadvise(file->descriptor, 0, 0, for_reads[file->wish.access]);
     }
     return true;

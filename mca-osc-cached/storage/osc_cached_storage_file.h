@@ -48,6 +48,9 @@ typedef enum {
  */
 bool ompi_osc_cached_file_redirty(const ompi_osc_cached_file_t *file);
 
+/** What the kernel is to be told of a mapping of the file, for madvise. */
+int ompi_osc_cached_file_advice(const ompi_osc_cached_file_t *file);
+
 /** Bytes of a page. */
 uint64_t ompi_osc_cached_file_page(void);
 

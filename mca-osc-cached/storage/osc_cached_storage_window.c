@@ -378,6 +378,7 @@ bool ompi_osc_cached_storage_find(const ompi_win_t *win, ompi_osc_cached_mapped_
         .end = storage->file.plan.file_start + storage->file.plan.file_size,
         .offset = storage->file.wish.offset,
         .in_memory = storage->file.in_memory,
+        .advice = ompi_osc_cached_file_advice(&storage->file),
     };
     return true;
 }

@@ -62,33 +62,6 @@ static int is_in_memory(void)
     return 0 == statfs(storage_folder, &status) && 0x01021994 == status.f_type; /* tmpfs */
 }
 
-/* Does any process share its node with another one? Collective. */
-static int is_any_near(void)
-{
-    MPI_Comm node;
-    int size;
-
-    OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
-    OK(MPI_Comm_size(node, &size));
-    OK(MPI_Comm_free(&node));
-    OK(MPI_Allreduce(MPI_IN_PLACE, &size, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
-    return 1 < size;
-}
-
-/* Over shared memory osc/ucx without our patches returns before gets have arrived. */
-static int are_late(void)
-{
-    const char *ways = getenv("UCX_TLS");
-
-#if defined(__x86_64__)
-    if ((test_inner_is("rdma") || test_inner_is("sm+rdma")) && 0x0500 == test_openmpi()) {
-        return 1; /* and its accumulates are wrong */
-    }
-#endif
-    return is_any_near() && test_inner_is("ucx") && (NULL == ways || NULL != strstr(ways, "posix"))
-           && (test_stock_5_0() || test_openmpi() < 0x0500 || 0x0600 == test_openmpi());
-}
-
 /* A put to the right neighbour, and a get of it and of a store. */
 static void use(MPI_Win win, long *base)
 {
@@ -148,10 +121,10 @@ int main(int argc, char **argv)
     /* osc/pt2pt has epochs of its own, and needs no registration */
     served = NULL != inner && NULL == strstr(inner, "pt2pt");
     if (0 == strcmp(who, "auto")) {
-        who = are_late() ? "helper" : "inner";
+        who = storage_gets_are_late() ? "helper" : "inner";
     }
     if (0 == strcmp(who, "off")) {
-        if (are_late()) {
+        if (storage_gets_are_late()) {
             FAILS(storage_allocate(LONGS * sizeof(long), sizeof(long), &base, &win, name, NULL),
                   MPI_ERR_WIN);
             CHECK(0 != access(storage_name(name), F_OK), "a file is left behind");
@@ -192,7 +165,8 @@ int main(int argc, char **argv)
     }
     counters_open(&c, &win);
     use(win, (long *) base);
-    has = served && 0 == strcmp(who, "helper") && !(has_rdma && is_in_memory() && !are_late());
+    has = served && 0 == strcmp(who, "helper")
+          && !(has_rdma && is_in_memory() && !storage_gets_are_late());
     CHECK(has == (1 < counter(&c, "file_reads")), "%lu reads of the file",
           counter(&c, "file_reads"));
     CHECK(has == (15 < counter(&c, "file_bytes_read")), "%lu bytes of the file",

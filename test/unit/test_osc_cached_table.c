@@ -159,7 +159,8 @@ static void test_groups(void **state)
     }
     osc_cached_table_add(&table, &row);
     osc_cached_table_print(&table, text, sizeof(text));
-    has("\n    file: 1 reads, 2 bytes_read, 3 read_waits, 4 syncs, 5 synced, 6 waits, 7 wait_ns\n");
+    has("\n    file: 1 reads, 2 bytes_read, 3 read_waits, 4 near, 5 syncs, 6 synced, 7 waits, 8 "
+        "wait_ns\n");
 }
 
 /* One reason each. */
