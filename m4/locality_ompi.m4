@@ -201,8 +201,13 @@ AC_DEFUN([LOCALITY_CHECK_LLAMATCH], [
 # LOCALITY_CHECK_UCX
 # The helper of osc/cached is built where UCX's headers are found, else left out.
 AC_DEFUN([LOCALITY_CHECK_UCX], [
+    AC_ARG_WITH([ucx], [AS_HELP_STRING([--without-ucx],
+        [leave out the helper of osc/cached, also where the headers of UCX are found])], [], [with_ucx=auto])
     locality_build_helper=no
-    AS_IF([test $locality_build_osc = yes], [
+    AS_IF([test "$with_ucx" = no],
+        [locality_build_helper="no (--without-ucx)"
+         OMPI_CPPFLAGS="$OMPI_CPPFLAGS -DOSC_CACHED_WITHOUT_UCX=1"],
+        [test $locality_build_osc = yes], [
         locality_saved_CPPFLAGS=$CPPFLAGS
         CPPFLAGS="$CPPFLAGS $OMPI_CPPFLAGS"
         AC_CHECK_HEADER([ucp/api/ucp.h], [locality_build_helper=yes],

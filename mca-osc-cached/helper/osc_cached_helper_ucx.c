@@ -9,7 +9,7 @@
 
 #include "osc_cached_helper_ucx.h"
 
-#if defined(__has_include)
+#if defined(__has_include) && !defined(OSC_CACHED_WITHOUT_UCX)
 #if __has_include(<ucp/api/ucp.h>)
 #include <ucp/api/ucp.h>
 #endif

@@ -56,14 +56,19 @@ static void hear(int rank)
 int main(int argc, char **argv)
 {
     const struct timespec moment = {.tv_nsec = 50000000}; /* until it waits, mostly */
+    struct counters c;
     long *base;
 
     test_init(&argc, &argv);
     one_target = 1 < argc;
     win = test_win_make(NULL, sizeof(long), sizeof(long), &base);
+    if (helper_is_on()) {
+        counters_open(&c, &win);
+    }
     *base = 0;
     test_barrier();
     for (int round = 0; round < ROUNDS; ++round) {
+        helper_rest();
         switch (test_rank) {
         case FIRST:
             begin_shared();
@@ -89,6 +94,13 @@ int main(int argc, char **argv)
         test_barrier();
     }
     CHECK(TARGET != test_rank || 2 * ROUNDS == *base, "the sum is %ld", *base);
+    if (helper_is_on()) {
+        helper_did(&c, 2 * ROUNDS);
+        /* MPI_Win_lock_all takes that of the own memory, too */
+        COUNTS(&c, "helper_locks", (FIRST == test_rank && !one_target ? 2 : 1) * ROUNDS,
+               "not all locks came from helpers");
+        counters_close(&c);
+    }
     OK(MPI_Win_free(&win));
     return test_done();
 }

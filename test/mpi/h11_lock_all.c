@@ -6,10 +6,9 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "test.h"
+#include "helper.h"
 
 #include <pthread.h>
-#include <time.h>
 
 enum { THREADS = 2 };
 
@@ -50,11 +49,13 @@ static void origin(void)
 
 int main(int argc, char **argv)
 {
+    struct counters c;
     long *base;
 
     test_init_thread(&argc, &argv, MPI_THREAD_MULTIPLE);
     test_needs_threads_of_windows();
     win = test_win_make(NULL, sizeof(long), sizeof(long), &base);
+    counters_open(&c, &win);
     *base = 0;
     test_barrier();
     if (0 == test_rank) {
@@ -64,10 +65,17 @@ int main(int argc, char **argv)
         OK(MPI_Send(NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD));
         OK(MPI_Recv(NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
         OK(MPI_Win_unlock(1, win));
+    } else {
+        helper_rest_long();
     }
     test_barrier();
     CHECK(1 != test_rank || THREADS == *base, "the sum is %ld", *base);
     CHECK(2 != test_rank || 1 == *base, "the sum is %ld", *base);
+    helper_did(&c, THREADS + 1);
+    /* MPI_Win_lock_all has that of the own memory, too */
+    COUNTS(&c, "helper_locks", 0 == test_rank ? 3 : (2 == test_rank),
+           "not all locks came from helpers");
+    counters_close(&c);
     OK(MPI_Win_free(&win));
     return test_done();
 }

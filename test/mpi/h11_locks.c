@@ -24,6 +24,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < ROUNDS; ++i) {
         int target = (test_rank + i) % test_size;
 
+        helper_rest();
         if (0 == i % 4) { /* all words of a window are equal, whenever nobody writes */
             OK(MPI_Win_lock_all(0, win));
             for (int t = 0; t < test_size; ++t) {

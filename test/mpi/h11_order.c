@@ -50,14 +50,19 @@ static void share(int first, int second)
 
 int main(int argc, char **argv)
 {
+    struct counters c;
     long *base;
 
     test_init(&argc, &argv);
     each = 1 < argc;
     win = test_win_make(NULL, sizeof(long), sizeof(long), &base);
+    if (helper_is_on()) {
+        counters_open(&c, &win);
+    }
     *base = 0;
     test_barrier();
     for (int round = 0; round < ROUNDS; ++round) {
+        helper_rest();
         if (test_rank < 2) {
             share(2 + test_rank, 3 - test_rank);
         } else {
@@ -69,6 +74,16 @@ int main(int argc, char **argv)
     }
     test_barrier();
     CHECK(test_rank < 2 || 3 * ROUNDS == *base, "the sum is %ld", *base);
+    if (helper_is_on()) {
+        int locks = 1; /* of the own memory */
+
+        if (test_rank < 2) { /* of both targets; MPI_Win_lock_all has that of the own memory, too */
+            locks = each ? 2 : 3;
+        }
+        helper_did(&c, 4 * ROUNDS);
+        COUNTS(&c, "helper_locks", locks * ROUNDS, "not all locks came from helpers");
+        counters_close(&c);
+    }
     OK(MPI_Win_free(&win));
     return test_done();
 }

@@ -7,9 +7,7 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "test.h"
-
-#include <time.h>
+#include "helper.h"
 
 enum { ROUNDS = 60 };
 
@@ -39,6 +37,7 @@ static void change(MPI_Win win, long number)
 int main(int argc, char **argv)
 {
     volatile long *base;
+    struct counters c;
     int torn = 0, others, ended = 0;
     long own = 0;
     MPI_Win win;
@@ -46,6 +45,9 @@ int main(int argc, char **argv)
     test_init(&argc, &argv);
     others = test_size - 1;
     win = test_win_make(NULL, 3 * sizeof(long), sizeof(long), &base);
+    if (helper_is_on()) {
+        counters_open(&c, &win);
+    }
     base[0] = base[1] = base[2] = 0;
     test_barrier();
     for (int round = 0; 0 != test_rank && round < ROUNDS; ++round) {
@@ -58,6 +60,9 @@ int main(int argc, char **argv)
         long one, more;
         int flag;
 
+        if (0 == own % 8) {
+            helper_rest();
+        }
         OK(MPI_Win_lock_all(0, win));
         OK(MPI_Win_sync(win));
         one = base[0];
@@ -82,6 +87,11 @@ int main(int argc, char **argv)
     test_barrier();
     CHECK(0 != test_rank || others * ROUNDS + own == base[2], "%ld changes of %ld", base[2],
           others * ROUNDS + own);
+    if (helper_is_on()) { /* rank 0 has two epochs each time */
+        COUNTS(&c, "helper_locks", 0 == test_rank ? 2 * own : ROUNDS,
+               "not all locks came from helpers");
+        counters_close(&c);
+    }
     OK(MPI_Win_free(&win));
     return test_done();
 }

@@ -20,6 +20,9 @@ int main(int argc, char **argv)
     counters_open(&c, &win);
     memset(base, 0, WORDS * sizeof(long));
     test_barrier();
+    if (0 == test_rank) {
+        helper_rest_long();
+    }
     for (int i = 0; i < EPOCHS && 0 != test_rank; ++i) {
         int words = 0 == i % 10 ? WORDS : 1; /* some epochs have too many for that */
 

@@ -6,10 +6,9 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "test.h"
+#include "helper.h"
 
 #include <pthread.h>
-#include <time.h>
 
 enum { WAYS = 6 };
 
@@ -62,6 +61,9 @@ static void hold(int way)
 {
     OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, locked));
     OK(MPI_Send(NULL, 0, MPI_BYTE, 0, way, MPI_COMM_WORLD));
+    if (0 < way) {
+        helper_rest();
+    }
     if (0 == way) {
         OK(MPI_Win_fence(0, other));
         OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, other));
@@ -74,6 +76,7 @@ static void hold(int way)
 int main(int argc, char **argv)
 {
     const struct timespec moment = {.tv_nsec = 50000000}; /* until the thread waits, mostly */
+    struct counters locks, sums;
     long *base, *sum;
     pthread_t thread;
 
@@ -81,6 +84,8 @@ int main(int argc, char **argv)
     test_needs_threads_of_windows();
     locked = test_win_make(NULL, sizeof(long), sizeof(long), &base);
     other = test_win_make(NULL, sizeof(long), sizeof(long), &sum);
+    counters_open(&locks, &locked);
+    counters_open(&sums, &other);
     *sum = 0;
     test_barrier();
     for (int way = 0; way < WAYS; ++way) {
@@ -99,6 +104,13 @@ int main(int argc, char **argv)
     }
     test_barrier();
     CHECK(1 != test_rank || WAYS == *sum, "the sum is %ld", *sum);
+    helper_did(&sums, WAYS);
+    COUNTS(&locks, "helper_locks", WAYS, "not all locks came from helpers");
+    /* all but the fence take MPI_Win_lock_all's of the target, and of the own memory */
+    COUNTS(&sums, "helper_locks", 0 == test_rank ? 2 * (WAYS - 1) : 0,
+           "not all locks came from helpers");
+    counters_close(&locks);
+    counters_close(&sums);
     OK(MPI_Win_free(&other));
     OK(MPI_Win_free(&locked));
     return test_done();

@@ -83,6 +83,7 @@ static void check_got(int round)
 static void fences(MPI_Win win, int target, int origin, int round)
 {
     OK(MPI_Win_fence(0, win));
+    helper_rest();
     write_all(win, target, round);
     OK(MPI_Win_fence(0, win));
     check_all(origin, round);
@@ -97,6 +98,7 @@ static void posts(MPI_Win win, MPI_Group targets, MPI_Group origins, int target,
     unsigned long before = operations;
 
     OK(MPI_Win_post(origins, 0, win));
+    helper_rest();
     OK(MPI_Win_start(targets, 0, win));
     write_all(win, target, round);
     OK(MPI_Win_complete(win));

@@ -55,11 +55,13 @@ int main(int argc, char **argv)
 {
     static const int targets[] = {0, 1}, origin = 2;
     MPI_Group world, group;
+    struct counters c;
     long *base, one = 1;
     MPI_Win win;
 
     test_init(&argc, &argv);
     win = test_win_make(NULL, sizeof(long), sizeof(long), &base);
+    counters_open(&c, &win);
     *base = 0;
     OK(MPI_Comm_group(MPI_COMM_WORLD, &world));
     test_barrier();
@@ -82,6 +84,9 @@ int main(int argc, char **argv)
     OK(MPI_Group_free(&group));
     wait_in_start(base, world, win);
     OK(MPI_Group_free(&world));
+    /* where MPI_Win_start does not wait for MPI_Win_post, its epochs are the inner component's */
+    helper_did(&c, test_inner_is("pt2pt") ? 3 : 6);
+    counters_close(&c);
     OK(MPI_Win_free(&win));
     return test_done();
 }

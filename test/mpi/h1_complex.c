@@ -43,13 +43,17 @@ int main(int argc, char **argv)
     counters_open(&c, &win);
     test_barrier();
     OK(MPI_Win_lock_all(0, win));
+    helper_rest();
     OK(MPI_Put(origin, 1, strided, peer, 0, ITEMS, complex, win));
     check(win, peer, 0, "put");
+    helper_rest();
     OK(MPI_Accumulate(origin, 1, strided, peer, EACH, ITEMS, complex, MPI_SUM, win));
     check(win, peer, EACH, "accumulate");
+    helper_rest();
     OK(MPI_Get_accumulate(origin, 1, strided, result, 1, strided, peer, 2 * EACH, ITEMS, complex,
                           MPI_SUM, win));
     check(win, peer, 2 * EACH, "get_accumulate");
+    helper_rest();
     OK(MPI_Get_accumulate(NULL, 0, complex, result, 1, strided, peer, EACH, ITEMS, complex,
                           MPI_NO_OP, win));
     OK(MPI_Win_flush(peer, win));

@@ -8,6 +8,7 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "helper.h"
 #include "storage.h"
 
 /* more runs than one message describes, not all of them as far apart */
@@ -131,6 +132,9 @@ int main(int argc, char **argv)
     OK(MPI_Type_create_resized(runs, 0, SPAN * sizeof(int), &runs));
     OK(MPI_Type_commit(&runs));
     test_barrier();
+    if (0 == test_rank) {
+        helper_rest_long();
+    }
     for (target = 0; target < 2 && 1 == test_rank; ++target) { /* the second one is this process */
         OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, win));
         for (int i = 0; i < (int) (sizeof(some) / sizeof(some[0])); ++i) {

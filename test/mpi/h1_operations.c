@@ -206,6 +206,8 @@ int main(int argc, char **argv)
             large(win, target);
             layouts(win, target);
             OK(MPI_Win_unlock(target, win));
+        } else {
+            helper_rest_long();
         }
         test_barrier();
     }

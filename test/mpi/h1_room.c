@@ -8,9 +8,10 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "helper.h"
 #include "storage.h"
 
-enum { ROUNDS = 100, ROOM = 16, SENT = 6 };
+enum { ROUNDS = 100, PUTS = 4 /* of a round */, ROOM = 16, SENT = 6 };
 
 /* Put all of `sent` into room for more, and read the memory again. */
 static void put(const int *sent, int count, MPI_Datatype type, MPI_Win win)
@@ -34,6 +35,8 @@ static void put(const int *sent, int count, MPI_Datatype type, MPI_Win win)
 int main(int argc, char **argv)
 {
     int *base, sent[SENT], got[2 * ROOM];
+    struct counters c;
+    unsigned long did, copies;
     MPI_Datatype four;
     MPI_Win win;
 
@@ -46,7 +49,11 @@ int main(int argc, char **argv)
     }
     OK(MPI_Type_contiguous(4, MPI_INT, &four)); /* six do not fill two of them */
     OK(MPI_Type_commit(&four));
+    counters_open(&c, &win);
     test_barrier();
+    if (0 == test_rank) {
+        helper_rest_long();
+    }
     for (int round = 0; 1 == test_rank && round < ROUNDS; ++round) {
         for (int i = 0; i < SENT; ++i) {
             sent[i] = 10 * round + i;
@@ -64,6 +71,13 @@ int main(int argc, char **argv)
         OK(MPI_Win_unlock(0, win));
         CHECK(0 == memcmp(got, sent, sizeof(sent)), "get: %d and %d", got[0], got[SENT - 1]);
     }
+    COUNTS(&c, "helper_locks", 0 == test_rank ? 0 : ROUNDS, "not all locks came from helpers");
+    copies = counter(&c, "helper_copies");
+    if (0 != test_rank && (helper_moves_all() || 1 < argc || 0 < copies)) { /* no other way */
+        did = counter(&c, "helper_operations") + copies;
+        CHECK(PUTS * ROUNDS <= did, "helpers did %lu operations", did);
+    }
+    counters_close(&c);
     OK(MPI_Type_free(&four));
     OK(MPI_Win_free(&win));
     storage_end();

@@ -194,6 +194,9 @@ int main(int argc, char **argv)
     counters_open(&c, &win);
     test_barrier(); /* what is done for others counts from now on */
     OK(MPI_Win_lock_all(0, win));
+    if (1 == test_rank) {
+        helper_rest_long();
+    }
     if (0 == test_rank) {
         for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); ++i) {
             for (size_t k = 0; k < sizeof(ops) / sizeof(ops[0]); ++k) {

@@ -1,6 +1,6 @@
 /* H2, H9, H20: puts and gets of many blocks, each by the way that is cheaper: the bytes are right
  * whichever it is, complete at the flush and at the fence, and gaps are left alone; the helper did
- * some of them.
+ * some of them, and heard of each datatype once.
  * test: for=osc-cached needs=cache ranks=2,3 transport=shm,tcp limit=60 mca="osc_cached_helper=on"
  * test: for=osc-cached needs=cache ranks=2 transport=shm,tcp limit=60 mca="osc_cached_helper=on" cache="mode=user"
  * test: for=osc-cached needs=cache ranks=2,3 transport=shm,tcp limit=60 mca="osc_cached_helper=on osc_cached_helper_transfers=helper"
@@ -13,6 +13,7 @@
 #include "helper.h"
 
 enum { WORDS = 3000, ROUNDS = 60 };
+enum { LAYOUTS = 4 }; /* of the datatypes: the irregular one has more blocks than a message */
 
 static long mine[WORDS], got[WORDS];
 
@@ -69,7 +70,8 @@ static void round_trip(MPI_Win win, MPI_Datatype type, int count, const char *ma
 
 int main(int argc, char **argv)
 {
-    struct counters c;
+    struct counters c, of_process;
+    unsigned long layouts, most;
     MPI_Datatype type[3];
     char mark[3][WORDS];
     int count[3] = {1, 3, 200}, target, places[200];
@@ -80,6 +82,7 @@ int main(int argc, char **argv)
     target = (test_rank + 1) % test_size;
     win = test_win_make(NULL, WORDS * sizeof(long), sizeof(long), &base);
     counters_open(&c, &win);
+    counters_open_all(&of_process, "osc_cached_", MPI_T_BIND_NO_OBJECT, NULL);
     memset(base, 0, WORDS * sizeof(long));
     test_barrier();
     for (int i = 0; i < 200; ++i) {
@@ -94,6 +97,9 @@ int main(int argc, char **argv)
     }
     OK(MPI_Win_lock_all(0, win));
     for (int i = 0; i < ROUNDS; ++i) {
+        if (0 == i % 4) {
+            helper_rest();
+        }
         round_trip(win, type[i % 3], count[i % 3], mark[i % 3], expected, target, i, 0);
     }
     OK(MPI_Win_unlock_all(win));
@@ -102,12 +108,19 @@ int main(int argc, char **argv)
     test_barrier();
     OK(MPI_Win_fence(0, win));
     for (int i = 0; i < ROUNDS / 4; ++i) {
+        helper_rest();
         round_trip(win, type[i % 3], count[i % 3], mark[i % 3], expected, target, ROUNDS + i, 1);
     }
     OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
     for (int k = 0; k < 3; ++k) {
         OK(MPI_Type_free(&type[k]));
     }
+    layouts = counter(&of_process, "helper_layout_requests");
+    OK(MPI_Allreduce(MPI_IN_PLACE, &layouts, 1, MPI_UNSIGNED_LONG, MPI_SUM, MPI_COMM_WORLD));
+    most = LAYOUTS * (unsigned long) test_size; /* each rank has one target */
+    CHECK(helper_moves_all() ? most == layouts : layouts <= most,
+          "%lu descriptions of datatypes, wanted %lu", layouts, most);
+    counters_close(&of_process);
     counters_close(&c);
     OK(MPI_Win_free(&win));
     free(expected);

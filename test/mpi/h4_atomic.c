@@ -20,6 +20,9 @@ static void add(MPI_Win win, int rounds)
     long one = 1;
 
     for (int i = 0; i < rounds; ++i) {
+        if (0 == i % 10) {
+            helper_rest();
+        }
         for (int t = 0; t < test_size; ++t) {
             OK(MPI_Accumulate(&one, 1, MPI_LONG, t, SUM, 1, MPI_LONG, MPI_SUM, win));
         }
@@ -30,6 +33,7 @@ static void draw(MPI_Win win)
 {
     long one = 1, drawn[ROUNDS];
 
+    helper_rest();
     for (int i = 0; i < ROUNDS; ++i) {
         OK(MPI_Fetch_and_op(&one, &drawn[i], MPI_LONG, 0, DRAWN, MPI_SUM, win));
     }
@@ -45,6 +49,9 @@ static void swap(MPI_Win win)
     for (int i = 0; i < ROUNDS; ++i) {
         long old = 0, new, got;
 
+        if (0 == i % 10) {
+            helper_rest();
+        }
         for (;;) {
             new = old + 1;
             OK(MPI_Compare_and_swap(&new, &old, &got, MPI_LONG, test_size - 1, SWAPPED, win));

@@ -7,7 +7,7 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "test.h"
+#include "helper.h"
 
 enum { BLOCKS = 100, ELEMENTS = 2, BACK = 2000, FIRST = 4000, WORDS = 8192, MOST = 1000000 };
 
@@ -54,6 +54,8 @@ static void check(MPI_Win win, MPI_Datatype type, long added)
 
 int main(int argc, char **argv)
 {
+    struct counters c;
+    unsigned long did, copies, wanted;
     MPI_Datatype type;
     MPI_Win win;
     long *base;
@@ -64,6 +66,7 @@ int main(int argc, char **argv)
         base[i] = i;
     }
     type = make_type();
+    counters_open(&c, &win);
     test_barrier();
     if (0 == test_rank) {
         OK(MPI_Win_lock_all(0, win));
@@ -78,6 +81,12 @@ int main(int argc, char **argv)
     }
     OK(MPI_Type_free(&type));
     test_barrier();
+    /* the sum, and the gets, where those have no other way */
+    copies = counter(&c, "helper_copies");
+    did = counter(&c, "helper_operations") + copies;
+    wanted = (helper_moves_all() || 0 < copies) ? 3 : 1;
+    CHECK(0 != test_rank || wanted <= did, "helpers did %lu operations, wanted %lu", did, wanted);
+    counters_close(&c);
     OK(MPI_Win_free(&win));
     return test_done();
 }

@@ -1,6 +1,6 @@
 /*
  * What the tests of the helper share: they count what helpers did, so that no test passes because
- * the inner component did the work.
+ * the inner component did the work; and targets may compute meanwhile.
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -11,6 +11,7 @@
 #include "counters.h"
 
 #include <dirent.h>
+#include <time.h>
 
 __attribute__((unused)) static int has_entries(const char *folder)
 {
@@ -40,6 +41,47 @@ __attribute__((unused)) static int helper_is_useful(void)
     several_rdma[1] = has_entries("/sys/class/infiniband") || has_entries("/sys/class/cxi");
     OK(MPI_Allreduce(MPI_IN_PLACE, several_rdma, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
     return several_rdma[0] && !several_rdma[1];
+}
+
+/* Shall all windows of this run have a helper?  Some programs run with the inner component, too. */
+__attribute__((unused)) static int helper_is_on(void)
+{
+    const char *value = getenv("OMPI_MCA_osc_cached_helper");
+
+    return NULL != value && 0 == strcmp("on", value) && !test_is_plain();
+}
+
+/* Must helpers do all puts and gets that they can? */
+__attribute__((unused)) static int helper_moves_all(void)
+{
+    const char *value = getenv("OMPI_MCA_osc_cached_helper_transfers");
+
+    return NULL != value && 0 == strcmp("helper", value);
+}
+
+/* With --rest of test/mpi/run: up to three times as many ms without a call of MPI, not the same on
+ * all ranks, so that others meet a target that computes. */
+__attribute__((unused)) static void helper_rest(void)
+{
+    static int calls;
+    const char *rest = getenv("LOCALITY_TEST_REST");
+    double ms = (NULL == rest) ? 0 : atof(rest) * ((3 * calls++ + test_rank) % 4);
+    struct timespec begin, now;
+
+    (void) clock_gettime(CLOCK_MONOTONIC, &begin);
+    do {
+        (void) clock_gettime(CLOCK_MONOTONIC, &now);
+    } while ((double) (now.tv_sec - begin.tv_sec) * 1e3
+                 + (double) (now.tv_nsec - begin.tv_nsec) * 1e-6
+             < ms);
+}
+
+/* The same of a rank that is only a target, before it waits for the others. */
+__attribute__((unused)) static void helper_rest_long(void)
+{
+    for (int i = 0; i < 8; ++i) {
+        helper_rest();
+    }
 }
 
 /* Sums over all ranks of what was given to helpers, and of what they did. Collective; all
