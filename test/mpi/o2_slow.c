@@ -2,7 +2,7 @@
  * after osc_cached_slow_seconds, goes on waiting, and ends when the process runs again, which then
  * reads what was stored.
  *
- * test: for=osc-cached needs=cache cache="mode=coherent share=off slow_seconds=1" ranks=3 transport=shm,tcp limit=60 expect="text:process 2 of the window, which is to drop its copies of what is stored to"
+ * test: for=osc-cached needs=cache cache="mode=coherent share=off slow_seconds=1" ranks=3 transport=shm,tcp limit=60 expect="text:process 2 of the window, which has to drop its copies of that data"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

@@ -2,7 +2,7 @@
  * osc_cached_slow_seconds, goes on waiting, and ends when the process runs again, which then reads
  * what was written.
  *
- * test: for=osc-cached needs=cache cache="mode=coherent stores=sync share=off slow_seconds=1" ranks=3 transport=shm,tcp limit=60 expect="text:process 2 of the window, which is to drop"
+ * test: for=osc-cached needs=cache cache="mode=coherent stores=sync share=off slow_seconds=1" ranks=3 transport=shm,tcp limit=60 expect="text:process 2 of the window, which has to drop"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
