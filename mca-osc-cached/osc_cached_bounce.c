@@ -15,8 +15,9 @@
 
 static char bounces; /* the mark of such a buffer, whose count is the address of the bounce */
 
-typedef struct {
-    size_t bytes; /* with this header, of the budget */
+typedef struct ompi_osc_cached_bounce_t {
+    struct ompi_osc_cached_bounce_t *next; /* of those that stay */
+    size_t bytes;                          /* with this header, of the budget */
     char data[];
 } bounce_t;
 
@@ -40,13 +41,34 @@ bool ompi_osc_cached_bounce_make(osc_cached_buffer_t *buffer, size_t before, siz
     return true;
 }
 
+static void done(bounce_t *bounce)
+{
+    ompi_osc_cached_budget.give_back(NULL, bounce->bytes);
+    free(bounce);
+}
+
+void ompi_osc_cached_bounce_leave(const osc_cached_buffer_t *buffer, bounce_t **list)
+{
+    bounce_t *bounce = (bounce_t *) buffer->from_count;
+
+    bounce->next = *list;
+    *list = bounce;
+}
+
+void ompi_osc_cached_bounce_forget(bounce_t *list)
+{
+    while (NULL != list) {
+        bounce_t *bounce = list;
+
+        list = bounce->next;
+        done(bounce);
+    }
+}
+
 void ompi_osc_cached_bounce_done(const osc_cached_buffer_t *buffer)
 {
     if (&bounces == buffer->from) {
-        bounce_t *bounce = (bounce_t *) buffer->from_count;
-
-        ompi_osc_cached_budget.give_back(NULL, bounce->bytes);
-        free(bounce);
+        done((bounce_t *) buffer->from_count);
     } else {
         ompi_osc_cached_type_done(buffer);
     }

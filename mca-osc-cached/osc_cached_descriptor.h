@@ -30,6 +30,16 @@ static inline bool ompi_osc_cached_may_keep(int descriptor)
            && (0 != getrlimit(RLIMIT_NOFILE, &most) || (rlim_t) descriptor < most.rlim_cur / 2);
 }
 
+/** Whether so many bytes may be mapped: where there is a limit, half of it is left to the program.
+ */
+static inline bool ompi_osc_cached_may_map(uint64_t bytes)
+{
+    struct rlimit most;
+
+    return 0 != getrlimit(RLIMIT_AS, &most) || RLIM_INFINITY == most.rlim_cur
+           || bytes <= most.rlim_cur / 2;
+}
+
 /**
  * Room for bytes of a file.  What was there before a failure is not given back.
  *
@@ -89,7 +99,8 @@ static inline int ompi_osc_cached_reach_descriptor(const int64_t told[OSC_CACHED
 
     snprintf(path, sizeof(path), "/proc/%lld/fd/%lld", (long long) told[OSC_CACHED_TOLD_PROCESS],
              (long long) told[OSC_CACHED_TOLD_DESCRIPTOR]);
-    descriptor = open(path, flags | O_CLOEXEC);
+    /* in another name space it may be anything */
+    descriptor = open(path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (0 <= descriptor
         && (0 != fstat(descriptor, &status)
             || told[OSC_CACHED_TOLD_DEVICE] != (int64_t) status.st_dev

@@ -105,7 +105,7 @@ static inline bool has_completed(const ompi_osc_cached_window_t *window, int tar
 {
     return OPAL_LIKELY(OMPI_SUCCESS == ret)
            || (NULL != window->helper
-               && !ompi_osc_cached_helper_is_pending(window->helper, target));
+               && !ompi_osc_cached_helper_has_failed(window->helper, target));
 }
 
 static int flush_one(ompi_osc_cached_window_t *window, int target, bool at_target,
@@ -223,7 +223,9 @@ static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
     }
     ompi_osc_cached_complete_all(window, sequence, at_target, ns_since(begin));
     ompi_osc_cached_try_all_again(window);
-    if (at_target && window->uncounted && !ompi_osc_cached_flush_is_partial(window)) {
+    /* of several threads another one may be about to issue one */
+    if (at_target && window->uncounted && !window->threaded
+        && !ompi_osc_cached_flush_is_partial(window)) {
         ompi_osc_cached_all_are_counted(window);
         ompi_osc_cached_window_update(window);
     }

@@ -26,6 +26,7 @@
 
 #include "osc_cached_forward.h"
 #include "osc_cached_advise.h"
+#include "osc_cached_bounce.h"
 #include "coherence/osc_cached_coherence.h"
 #include "helper/osc_cached_helper.h"
 #include "osc_cached_get.h"
@@ -151,7 +152,7 @@ static bool is_own(const ompi_osc_cached_window_t *window, const void *base)
 
     return OMPI_SUCCESS
                == window->inner.osc_win_shared_query(window->win, window->rank, &size, &unit, &own)
-           && own == base;
+           && own == base && 0 < size; /* what is empty may begin where another one's does */
 }
 
 /* Open MPI 6.0 answers for windows of MPI_Win_allocate, too.  In some of ours nobody else may have
@@ -185,6 +186,7 @@ static int forward_free(ompi_win_t *win)
     struct ompi_osc_cached_coherence_t *coherence = window->coherence;
     ompi_osc_cached_sharing_t *shares = window->sharing;
     struct ompi_osc_cached_near_t *near = window->near;
+    struct ompi_osc_cached_bounce_t *bounces = window->bounces;
     int ret;
 
     ompi_osc_cached_coherence_drain(coherence);
@@ -202,11 +204,13 @@ static int forward_free(ompi_win_t *win)
     ompi_osc_cached_advise_end(window);
     ompi_osc_cached_window_destroy(window);
     *win->w_osc_module = inner; /* now that no tool can find the window and install ours again */
+    /* before others know that we are here: then nobody has their files any more */
+    ompi_osc_cached_storage_release_near(near);
     ret = inner.osc_free(win);
+    ompi_osc_cached_bounce_forget(bounces);
     ompi_osc_cached_coherence_destroy(coherence);
     ompi_osc_cached_node_detach(shares);
     ompi_osc_cached_helper_release(memory);
-    ompi_osc_cached_storage_release_near(near);
     ompi_osc_cached_coherence_release(&own);
     return ret;
 }

@@ -110,6 +110,20 @@ static inline uint32_t sum_ns(uint32_t sum, uint64_t more)
     return (more < UINT32_MAX - sum) ? sum + (uint32_t) more : UINT32_MAX;
 }
 
+/* A get has failed: parts of it may be on their way, which flushes have to wait for. Without an
+ * epoch there are none. *sequence is the number of this get, or 0. */
+__opal_attribute_noinline__ static int
+failed(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t *peer, int ret, uint64_t *sequence)
+{
+    *sequence = 0;
+    if (OMPI_ERR_RMA_SYNC != ret) {
+        ompi_osc_cached_window_lock(window);
+        *sequence = ompi_osc_cached_issued(window, peer);
+        ompi_osc_cached_window_unlock(window);
+    }
+    return ret;
+}
+
 /* The real get, measured if it is the turn of this target, and counted as outstanding. On success
  * the caller has the lock, and *sequence is the number of this get. */
 __opal_attribute_always_inline__ static inline int issue(ompi_osc_cached_window_t *window,
@@ -126,7 +140,7 @@ __opal_attribute_always_inline__ static inline int issue(ompi_osc_cached_window_
     }
     ret = inner_get(window, a);
     if (OPAL_UNLIKELY(OMPI_SUCCESS != ret)) {
-        return ret;
+        return failed(window, peer, ret, sequence);
     }
     ompi_osc_cached_window_lock(window);
     if (timed) {

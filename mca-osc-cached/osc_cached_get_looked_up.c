@@ -397,6 +397,10 @@ static bool fetch_block(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t
     *ret = issue(window, peer, &whole, &sequence);
     if (OMPI_SUCCESS != *ret) {
         ompi_osc_cached_window_lock(window);
+        if (0 < sequence) { /* it may be on its way */
+            cache->records[record].buffer.from = NULL;
+            ompi_osc_cached_bounce_leave(&buffer, &window->bounces);
+        }
         osc_cached_cache_abandon(cache, record);
         ompi_osc_cached_window_unlock(window);
         return true;

@@ -44,6 +44,7 @@ void ompi_osc_cached_verify_hit(ompi_osc_cached_window_t *window, ompi_osc_cache
                                 ompi_osc_cached_count_t target_count, ompi_datatype_t *target_dt)
 {
     shadow_t *shadow = calloc(1, sizeof(*shadow));
+    int ret;
 
     if (NULL == shadow) {
         return;
@@ -61,11 +62,14 @@ void ompi_osc_cached_verify_hit(ompi_osc_cached_window_t *window, ompi_osc_cache
     } else {
         ompi_osc_cached_type_copy(buffer, shadow->served, bytes, false);
     }
-    if (OMPI_SUCCESS
-        != window->inner.osc_get(shadow->present, (ompi_osc_cached_count_t) bytes, MPI_BYTE,
-                                 key.target, target_disp, target_count, target_dt, window->win)) {
+    ret = window->inner.osc_get(shadow->present, (ompi_osc_cached_count_t) bytes, MPI_BYTE,
+                                key.target, target_disp, target_count, target_dt, window->win);
+    if (OMPI_ERR_RMA_SYNC == ret) {
         free_shadow(shadow);
         return;
+    }
+    if (OMPI_SUCCESS != ret) {
+        shadow->bytes = 0; /* nothing to compare, but it may be on its way */
     }
     ompi_osc_cached_window_lock(window);
     shadow->sequence = ompi_osc_cached_issued(window, peer);
@@ -139,7 +143,7 @@ void ompi_osc_cached_verify_compare(ompi_osc_cached_window_t *window,
     ompi_osc_cached_window_unlock(window);
     while (NULL != (shadow = done)) {
         done = shadow->next;
-        ompi_osc_cached_count(window, OSC_CACHED_STAT_verified);
+        ompi_osc_cached_add(window, OSC_CACHED_STAT_verified, 0 < shadow->bytes);
         if (0 != memcmp(shadow->served, shadow->present, shadow->bytes)) {
             report(window, shadow);
         }

@@ -190,6 +190,7 @@ typedef struct ompi_osc_cached_window_t {
     uint64_t told_resizes;    /**< resizes that the window's info knows of */
     struct ompi_osc_cached_layouts_t *layouts; /**< see osc_cached_type.c */
     struct ompi_osc_cached_shadow_t *shadows;  /**< see osc_cached_verify.c */
+    struct ompi_osc_cached_bounce_t *bounces;  /**< of gets that have failed */
     struct ompi_osc_cached_rget_t *rgets;      /**< MPI_Rget on their way that fill entries */
     struct ompi_osc_cached_helper_t *helper;   /**< see helper/; NULL: it has none */
     struct ompi_osc_cached_node_t *memory; /**< see helper/; NULL: it is the inner component's */

@@ -86,8 +86,8 @@ static struct {
      "in another order than issued (default: 0)",
      NULL},
     {"fail_get", &netem_settings.fail_get, UINT32_MAX,
-     "Fault: this MPI_Get or MPI_Rget of each process, counted from 1, returns an error; 0: none "
-     "(default: 0)",
+     "Fault: this MPI_Get or MPI_Rget of each process, counted from 1, returns an error; its data "
+     "comes nevertheless with osc_netem_reorder; 0: none (default: 0)",
      NULL},
     {"fail_flush", &netem_settings.fail_flush, UINT32_MAX,
      "Fault: this flush of each process (MPI_Win_flush, _flush_all, _flush_local, "

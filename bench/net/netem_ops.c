@@ -148,10 +148,11 @@ static int fetch(void *origin_addr, int origin_count, ompi_datatype_t *origin_dt
     static uint64_t gets = 0;
     netem_window_t *window = netem_window_of(win);
     uint64_t called = netem_now();
+    bool fails = netem_fails(&gets, netem_settings.fail_get);
     netem_held_t *held = NULL;
     int ret;
 
-    if (netem_fails(&gets, netem_settings.fail_get)) {
+    if (fails && 0 == netem_settings.reorder) {
         return OMPI_ERROR;
     }
     if (0 < netem_settings.reorder && target != window->rank) {
@@ -170,7 +171,7 @@ static int fetch(void *origin_addr, int origin_count, ompi_datatype_t *origin_dt
     } else if (NULL != held) {
         netem_hold_drop(held);
     }
-    return ret;
+    return fails ? OMPI_ERROR : ret;
 }
 
 static int netem_get(void *origin_addr, int origin_count, struct ompi_datatype_t *origin_dt,

@@ -137,9 +137,10 @@ bool ompi_osc_cached_helper_may_move(const ompi_osc_cached_window_t *window,
                                      ompi_osc_cached_count_t count,
                                      const struct ompi_datatype_t *type);
 
-/** Has a flush that returned an error left operations of the inner component undone?  Of the helper
- * it never does.  @param rank  of the target; negative: of any */
-bool ompi_osc_cached_helper_is_pending(struct ompi_osc_cached_helper_t *helper, int rank);
+/** Was it the inner component from which a flush has its error, which has left operations undone?
+ * That of a helper never does, and to a process that has died there is nothing to do.
+ * @param rank  of the target; negative: of any */
+bool ompi_osc_cached_helper_has_failed(struct ompi_osc_cached_helper_t *helper, int rank);
 
 /** Before a copy from a target's memory, in the place of a get: is there an epoch for it, and the
  * lock that belongs to it?  The window has a helper; where not, the get is its own. */

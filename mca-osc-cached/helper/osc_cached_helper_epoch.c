@@ -25,7 +25,22 @@ static bool is_passive(const ompi_osc_cached_helper_t *helper)
     return helper->all || 0 < helper->locks;
 }
 
-bool ompi_osc_cached_helper_is_pending(ompi_osc_cached_helper_t *helper, int rank)
+bool ompi_osc_cached_helper_has_failed(ompi_osc_cached_helper_t *helper, int rank)
+{
+    ompi_osc_cached_helper_target_t *target;
+    bool failed = false;
+
+    ompi_osc_cached_targets_lock(helper);
+    for (target = ompi_osc_cached_targets_first(helper); !failed && NULL != target;
+         target = target->next) {
+        failed = (0 > rank || rank == target->rank) && target->failed;
+    }
+    ompi_osc_cached_targets_unlock(helper);
+    return failed;
+}
+
+/* Is something pending anywhere? */
+static bool is_pending(ompi_osc_cached_helper_t *helper)
 {
     ompi_osc_cached_helper_target_t *target;
     bool pending = false;
@@ -33,8 +48,7 @@ bool ompi_osc_cached_helper_is_pending(ompi_osc_cached_helper_t *helper, int ran
     ompi_osc_cached_targets_lock(helper);
     for (target = ompi_osc_cached_targets_first(helper); !pending && NULL != target;
          target = target->next) {
-        pending =
-            (0 > rank || rank == target->rank) && ompi_osc_cached_target_is_pending(helper, target);
+        pending = ompi_osc_cached_target_is_pending(helper, target);
     }
     ompi_osc_cached_targets_unlock(helper);
     return pending;
@@ -196,6 +210,8 @@ static int flush_inner(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_
     ompi_osc_cached_targets_lock(helper);
     if (pending) {
         ompi_osc_cached_target_judge(helper, target, begin);
+        target->failed =
+            OMPI_SUCCESS != ret && OMPI_ERR_RMA_SYNC != ret && OSC_CACHED_ERR_DEAD != ret;
     }
     if (!local) {
         if (OMPI_SUCCESS == ret && target->flushed < issued) {
@@ -285,6 +301,7 @@ static int helper_unlock(int rank, ompi_win_t *win)
     target->locked = false;
     target->inner = false;
     target->flushed = target->issued;
+    target->failed = false;
     ompi_osc_cached_target_end_batch(target);
     --helper->locks;
     ompi_osc_cached_targets_unlock(helper);
@@ -320,6 +337,13 @@ static int helper_lock_all(int mpi_assert, ompi_win_t *win)
     return ret;
 }
 
+/* May the inner component's flush of all leave something undone, in this epoch? */
+static bool leaves_some(const ompi_osc_cached_helper_t *helper)
+{
+    return ompi_osc_cached_flush_is_partial(helper->window)
+           && (OSC_CACHED_FLUSH_LOCKED != helper->window->flush_first || !helper->all);
+}
+
 static int helper_unlock_all(ompi_win_t *win)
 {
     ompi_osc_cached_helper_t *helper = ompi_osc_cached_helper_of(win);
@@ -333,9 +357,11 @@ static int helper_unlock_all(ompi_win_t *win)
     if (helper->inner_all && has_lost_any(helper)) {
         ret = flush_each(helper, false);
     } else if (helper->inner_all) {
-        uint64_t begin = ompi_osc_cached_now();
+        uint64_t begin;
 
-        ret = helper->inner.osc_unlock_all(win);
+        ret = leaves_some(helper) ? flush_each(helper, false) : OMPI_SUCCESS;
+        begin = ompi_osc_cached_now();
+        ret = ompi_osc_cached_helper_first_error(helper->inner.osc_unlock_all(win), ret);
         ompi_osc_cached_targets_judge(helper, begin);
         helper->inner_all = false;
     }
@@ -343,6 +369,7 @@ static int helper_unlock_all(ompi_win_t *win)
     helper->all_locks = false;
     for (target = ompi_osc_cached_targets_first(helper); NULL != target; target = target->next) {
         target->flushed = target->issued;
+        target->failed = false;
         osc_cached_route_forget(&target->route);
         ret =
             ompi_osc_cached_helper_first_error(ret, ompi_osc_cached_target_let_go(helper, target));
@@ -350,16 +377,10 @@ static int helper_unlock_all(ompi_win_t *win)
     return ompi_osc_cached_helper_first_error(ret, flushed);
 }
 
-/* May the inner component's flush of all leave something undone, in this epoch? */
-static bool leaves_some(const ompi_osc_cached_helper_t *helper)
-{
-    return ompi_osc_cached_flush_is_partial(helper->window)
-           && (OSC_CACHED_FLUSH_LOCKED != helper->window->flush_first || !helper->all);
-}
-
 static int flush_all(ompi_osc_cached_helper_t *helper, bool local,
                      ompi_osc_base_module_flush_all_fn_t inner_flush)
 {
+    ompi_osc_cached_helper_target_t *target;
     uint64_t issued, begin;
     bool pending;
     int flushed = OMPI_SUCCESS, ret;
@@ -370,7 +391,7 @@ static int flush_all(ompi_osc_cached_helper_t *helper, bool local,
     ompi_osc_cached_targets_lock(helper);
     issued = helper->sequence;
     ompi_osc_cached_targets_unlock(helper);
-    pending = ompi_osc_cached_helper_is_pending(helper, -1);
+    pending = is_pending(helper);
     if (local) {
         flushed = ompi_osc_cached_targets_flush_local(helper);
     } else {
@@ -387,6 +408,11 @@ static int flush_all(ompi_osc_cached_helper_t *helper, bool local,
     ret = inner_flush(helper->win);
     ompi_osc_cached_targets_lock(helper);
     ompi_osc_cached_targets_judge(helper, begin);
+    for (target = ompi_osc_cached_targets_first(helper); NULL != target; target = target->next) {
+        if (ompi_osc_cached_target_is_pending(helper, target)) {
+            target->failed = OMPI_SUCCESS != ret;
+        }
+    }
     if (OMPI_SUCCESS == ret && !local) {
         helper->flushed = (helper->flushed < issued) ? issued : helper->flushed;
     }

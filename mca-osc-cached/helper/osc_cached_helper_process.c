@@ -47,9 +47,8 @@ static struct {
     osc_cached_ucx_t *ucx;       /* NULL: it does not run */
     osc_cached_server_t *server; /* NULL: it has no thread */
     osc_cached_client_t client;
-    osc_cached_map_t addresses; /* by name, of who has not died; written under both locks */
-    pthread_mutex_t lock;       /* of the client, when threaded */
-    bool threaded;
+    osc_cached_map_t addresses;   /* by name, of who has not died; written under both locks */
+    pthread_mutex_t lock;         /* of the client */
     osc_cached_move_t move;       /* the server's lock */
     uint32_t windows;             /* numbers given */
     osc_cached_listen_fn_t stray; /* the server's lock: who hears notes of unknown windows */

@@ -43,6 +43,7 @@ typedef struct ompi_osc_cached_helper_target_t {
     bool inner;            /**< locked in the inner component, too */
     uint64_t issued;       /**< number of the last operation of the inner component */
     uint64_t flushed;      /**< those up to here are complete */
+    bool failed;           /**< the last flush of the inner component: they are not */
     _Atomic uint64_t sent; /**< operations that were sent to the helper */
     _Atomic uint64_t done; /**< those up to here are complete */
     bool started;          /**< in the group of MPI_Win_start */

@@ -43,7 +43,12 @@
 #include "osc_cached_storage.h"
 #include "osc_cached_window.h"
 
-enum { QUIET = 128 }; /* gets that others can wait for progress: a program may poll with them */
+/* What others can wait for progress: a program may poll with gets, which may be large, and whose
+ * pages may have to be read. */
+enum {
+    QUIET = 128, /* gets, */
+    PAGE = 4096  /* or so many bytes each */
+};
 
 /* What a process tells of its part of the window. */
 enum {
@@ -64,7 +69,7 @@ typedef struct {
 typedef struct ompi_osc_cached_near_t {
     ompi_osc_base_module_t below; /* of the helper, or the inner component */
     _Atomic uint64_t writes, completed;
-    _Atomic uint32_t quiet;
+    _Atomic uint64_t quiet;
     int first, count; /* ranks of parts */
     part_t parts[];
 } near_t;
@@ -173,7 +178,8 @@ static int near_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
     near_t *near = window->near;
     part_t *part = part_of(near, target);
     const char *bytes = NULL;
-    uint32_t quiet;
+    size_t size;
+    uint64_t quiet;
 
     if (NULL != part && !is_dirty(near, part) && !ompi_osc_cached_is_on_device(origin_addr)) {
         bytes = find(window, part, origin_count, &origin_dt->super, target, target_disp,
@@ -185,13 +191,13 @@ static int near_get(void *origin_addr, ompi_osc_cached_count_t origin_count,
     }
     /* what began the epoch may have been no more than a look at memory, what ends it a store */
     atomic_thread_fence(memory_order_acquire);
-    memcpy((char *) origin_addr + origin_dt->super.true_lb, bytes,
-           (size_t) target_count * target_dt->super.size);
+    size = (size_t) target_count * target_dt->super.size;
+    memcpy((char *) origin_addr + origin_dt->super.true_lb, bytes, size);
     atomic_thread_fence(memory_order_release);
     ompi_osc_cached_count(window, OSC_CACHED_STAT_file_near);
-    quiet = 1 + atomic_load_explicit(&near->quiet, memory_order_relaxed);
-    atomic_store_explicit(&near->quiet, quiet % QUIET, memory_order_relaxed);
-    if (OPAL_UNLIKELY(QUIET == quiet)) {
+    quiet = 1 + size / PAGE + atomic_load_explicit(&near->quiet, memory_order_relaxed);
+    atomic_store_explicit(&near->quiet, (QUIET <= quiet) ? 0 : quiet, memory_order_relaxed);
+    if (OPAL_UNLIKELY(QUIET <= quiet)) {
         ompi_osc_cached_progress_only(window);
     }
     return OMPI_SUCCESS;
@@ -244,8 +250,15 @@ static void map(part_t *part, const int64_t *told)
 static near_t *map_all(ompi_communicator_t *comm, const int64_t (*told)[FIELDS])
 {
     int first = 0, last = ompi_comm_size(comm) - 1;
+    uint64_t bytes = 0;
     near_t *near;
 
+    for (int i = 0; i <= last; ++i) {
+        bytes += is_near(comm, i, told[i]) ? (uint64_t) told[i][BYTES] : 0;
+    }
+    if (!ompi_osc_cached_may_map(bytes)) {
+        return NULL;
+    }
     while (first <= last && !is_near(comm, first, told[first])) {
         ++first;
     }

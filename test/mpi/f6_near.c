@@ -1,6 +1,7 @@
 /* F6: gets from windows on files of other processes of the node are copies, in every epoch, where
  * the inner component serves the window over shared memory; not of own writes on their way, of
- * several runs of bytes, and of what is not in the file.  Who polls with them makes progress.
+ * several runs of bytes, and of what is not in the file.  Who polls with them makes progress, with large
+ * ones soon: what counts is work.
  * test: for=osc-cached ranks=2,4 transport=shm limit=60 args=auto
  * test: for=osc-cached ranks=2,4 transport=shm limit=60 args=near mca="osc_cached_storage_route=inner"
  * test: for=osc-cached ranks=2,4 transport=shm limit=60 args=near mca="osc_cached_storage_route=inner osc_cached_helper=on"
@@ -127,6 +128,40 @@ static void poll(void)
     OK(MPI_Win_unlock_all(win));
 }
 
+/* How many large gets until a message is seen that is there?  MPI_Test would make progress. */
+static void large(void)
+{
+    enum { TRIES = 20, FEW = 8 };
+    static long all[LONGS];
+    volatile int word;
+    int gets, least = 1000;
+
+    OK(MPI_Win_lock_all(0, win));
+    for (int i = 0; i < TRIES && FEW < least; ++i) {
+        MPI_Request request;
+
+        word = 0;
+        if (0 == test_rank) {
+            OK(MPI_Irecv((void *) &word, 1, MPI_INT, 1, 3, MPI_COMM_WORLD, &request));
+        }
+        test_barrier();
+        if (1 == test_rank) {
+            OK(MPI_Send(&(int){1}, 1, MPI_INT, 0, 3, MPI_COMM_WORLD));
+        } else if (0 == test_rank) {
+            (void) usleep(50000);
+            for (gets = 0; 0 == word && gets < 1000; ++gets) {
+                OK(MPI_Get(all, LONGS, MPI_LONG, 1, at(0), LONGS, MPI_LONG, win));
+                OK(MPI_Win_flush(1, win));
+            }
+            OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+            least = (gets < least) ? gets : least;
+        }
+        OK(MPI_Bcast(&least, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    }
+    CHECK(least <= FEW, "a message was seen after %d large gets", least);
+    OK(MPI_Win_unlock_all(win));
+}
+
 /* The first half is in memory. */
 static void in_part(void)
 {
@@ -177,6 +212,9 @@ int main(int argc, char **argv)
             test_barrier();
             passive(every_other);
             poll();
+            if (near) {
+                large();
+            }
         }
         counters_close(&c);
         OK(MPI_Win_free(&win));

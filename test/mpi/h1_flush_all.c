@@ -1,4 +1,4 @@
-/* H1: in epochs of MPI_Win_lock, MPI_Win_flush_all and MPI_Win_flush after it complete what the inner component does.
+/* H1: MPI_Win_flush_all, MPI_Win_flush after it and MPI_Win_unlock_all complete what the inner component does.
  * test: for=osc-cached needs=cache ranks=2,3 transport=shm,tcp limit=60 mca="osc_cached_helper=on osc_cached_stores=off"
  * test: for=osc-cached needs=cache ranks=2,3 transport=shm,tcp limit=60 mca="osc_cached_helper=on osc_cached_mode=always osc_cached_bypass_below=1000000000"
  *
@@ -10,7 +10,7 @@
  */
 #include "helper.h"
 
-enum { N = 1 << 14, ROUNDS = 40, FLUSHES = 3, PLACES = ROUNDS * FLUSHES };
+enum { N = 1 << 14, ROUNDS = 40, FLUSHES = 4, PLACES = ROUNDS * FLUSHES };
 
 static int base[PLACES * N], *got, place;
 static MPI_Win win;
@@ -72,6 +72,10 @@ static void epoch(int round)
     for (int t = 0; t < test_size; ++t) {
         OK(MPI_Win_unlock(t, win));
     }
+    OK(MPI_Win_lock_all(0, win));
+    get_all();
+    OK(MPI_Win_unlock_all(win));
+    check_all(round, "MPI_Win_unlock_all");
 }
 
 int main(int argc, char **argv)

@@ -2,8 +2,9 @@
  * it, and the program goes on.
  *
  * Run by test/mpi/netem with osc_netem_fail_get or osc_netem_fail_flush. Arguments: what fails
- * (get, rget, flush, flush_all, unlock; again: a flush, with the same one once more), which one of
- * these calls, and "cached" with osc/cached, for its counters; "helper" where the window has one.
+ * (get, rget, flush, flush_all, unlock; late: a get whose data comes nevertheless; again: a flush,
+ * with the same one once more), which one of these calls, and "cached" with osc/cached, for its
+ * counters; "helper" where the window has one.
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -91,6 +92,21 @@ static void failing_get(int which, bool request, MPI_Win win)
         }
         CHECK(right(got, call), "call %d: wrong data", call);
     }
+}
+
+/* What comes nevertheless has come when the flush returns. */
+static void late_get(MPI_Win win)
+{
+    int got[N], other[N];
+
+    FAILS(get(got, 0, win), MPI_ERR_OTHER);
+    OK(MPI_Win_flush(1, win));
+    memset(got, 0, sizeof(got));
+    OK(get(other, 2, win));
+    OK(MPI_Win_flush(1, win));
+    CHECK(right(other, 2), "wrong data after the error");
+    CHECK(0 == got[0], "a get before the flush wrote %d after it", got[0]);
+    read_again(0, win);
 }
 
 static void failing_flush(int which, bool all, MPI_Win win)
@@ -184,6 +200,8 @@ int main(int argc, char **argv)
             failing_unlock(win);
         } else if (NULL != strstr(argv[1], "again")) {
             flush_again(0 == strcmp("all_again", argv[1]), win);
+        } else if (0 == strcmp("late", argv[1])) {
+            late_get(win);
         } else if (NULL != strstr(argv[1], "get")) {
             failing_get(which, 'r' == argv[1][0], win);
         } else {
