@@ -17,6 +17,7 @@ static void query(MPI_Win win, int rank, const char *mine)
     MPI_Aint size = -1;
     int unit, rc = MPI_Win_shared_query(win, rank, &size, &unit, &base);
 
+    CHECK(6 <= OMPI_MAJOR_VERSION || MPI_SUCCESS != rc, "rank %d: an answer", rank);
     if (MPI_SUCCESS != rc) {
         return;
     }
