@@ -46,7 +46,12 @@ function spread(least, most, n) {
     return n >= 6 ? " [" brief(least) ", " brief(most) "]" : n > 1 ? " (" n " runs)" : ""
 }
 
-function quantity_text(x, unit) {
+function bytes_text(x) {
+    return x % 1024 != 0 || x == 0 ? x : x % 1048576 != 0 ? x / 1024 " KiB" : x / 1048576 " MiB"
+}
+function quantity_text(x, unit,    scale) {
+    scale = unit == "ms" ? 1e-3 : unit == "us" ? 1e-6 : unit == "ns" ? 1e-9 : 0
+    if (scale) { x *= scale; unit = "s" }
     if (unit == "s")
         return x < 1e-6 ? brief(x * 1e9) " ns" : x < 1e-3 ? brief(x * 1e6) " us" : x < 1 ? brief(x * 1e3) " ms" \
             : brief(x) " s"

@@ -24,7 +24,10 @@ END {
         head = "| " name " | |"
         rule = "| --- | --- |"
         for (c = 1; c <= columns[name]; ++c) {
-            head = head " " (x[name, c] == "-" ? "" : (c == 1 && axis != "" ? axis " " : "") x[name, c]) " |"
+            label = axis
+            sub(/ \(bytes\)$/, "", label)
+            head = head " " (x[name, c] == "-" ? "" : (c == 1 && label != "" ? label " " : "") \
+                (axis ~ /bytes/ && x[name, c] ~ /^[0-9]+$/ ? bytes_text(x[name, c]) : x[name, c])) " |"
             rule = rule " --- |"
         }
         print "\n" head "\n" rule

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # For the report: one line that says what a figure shows: from where to where the quantity of its first speed-up, or else
-# of its first panel, goes for each series.
+# of its first panel, goes for each series, network by network.
 #
 #   awk -F'\t' -v panel=PATTERN -f statistics.awk -f seen.awk NAME.tsv NAME.tsv
 
@@ -16,13 +16,15 @@ wanted != "" ? $5 == wanted : matches(panel, $5) || matches(panel, $3 ": " $5) {
     if ($7 < least[at]) least[at] = $7
     if ($7 > most[at]) most[at] = $7
 }
+function text_of(x) { return unit ~ /^[mun]?s$/ ? quantity_text(x, unit) : brief(x) }
 END {
     for (i = 1; i <= count; ++i) {
         split(order[i], part, "\t")
-        line = line (part[1] != last ? (i > 1 ? ". " : "") part[1] ": " : "; ") part[2] " " brief(least[order[i]]) \
-            (most[order[i]] > least[order[i]] ? " to " brief(most[order[i]]) : "")
-        last = part[1]
+        if (said[part[1]] == "") networks[++network] = part[1]
+        said[part[1]] = said[part[1]] (said[part[1]] == "" ? "" : "; ") part[2] " " text_of(least[order[i]]) \
+            (most[order[i]] > least[order[i]] ? " to " text_of(most[order[i]]) : "")
     }
-    name = unit == "" ? "" : unit == "x" ? ", times" : ", " unit
+    for (i = 1; i <= network; ++i) line = line (i > 1 ? ". " : "") networks[i] ": " said[networks[i]]
+    name = unit == "" || unit ~ /^[mun]?s$/ ? "" : unit == "x" ? ", times" : ", " unit
     if (count) print "Seen (" quantity name "). " line "."
 }

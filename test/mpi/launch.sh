@@ -112,6 +112,14 @@ mpi_need_spread() {
     rm -rf "$scratch"
 }
 
+# mpi_machine: what a page of results says first: Open MPI, processors, load.
+mpi_machine() {
+    local processor
+    processor=$(LC_ALL=C lscpu | sed -n '/^ *Model name: *-*$/d; s/^ *Model name: *//p' | head -n 1)
+    printf 'Open MPI %s, %s%s, %d processors, load %s' "$MPI_VERSION" "$(uname -m)" "${processor:+ ($processor)}" "$(nproc)" \
+        "$(cut -d' ' -f1 /proc/loadavg)"
+}
+
 # Where this Open MPI keeps NAME.
 mpi_path() {
     "$MPI_INFO" --path "$1" --parsable | sed -n "s/^path:$1://p"
