@@ -383,11 +383,8 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
         if (shared) {
             ompi_osc_cached_coherence_exposed(*base, size);
         }
-        ret = ompi_osc_cached_withdraw();
-        if (OMPI_SUCCESS != ret) {
-            ompi_osc_cached_conceal(win, NULL);
-            return ret;
-        }
+        /* with an error these gets wait as before: the others are here, too, and wait for us */
+        (void) ompi_osc_cached_withdraw();
     }
     /* its own: what is given to us may be the program's (4.1) */
     ompi_osc_cached_choose(win->super.s_info, flavor, ompi_comm_size(comm), 0, true);

@@ -191,7 +191,7 @@ static void set_mode(ompi_osc_cached_window_t *window, int mode)
     }
     if (!(window->ways & OSC_CACHED_WAY_LOOKUP) && OSC_CACHED_EPOCH_NONE != window->epoch) {
         /* in the middle of an epoch: there may be operations that were not counted */
-        window->uncounted = true;
+        ompi_osc_cached_lose_count(window);
     }
     window->mode = (ompi_osc_cached_mode_t) mode;
     ompi_osc_cached_window_update(window);

@@ -33,6 +33,7 @@
 #include "osc_cached_sync.h"
 #include "coherence/osc_cached_coherence.h"
 #include "node/osc_cached_node.h"
+#include "osc_cached_bounce.h"
 #include "osc_cached_completion.h"
 #include "osc_cached_verify.h"
 
@@ -54,7 +55,7 @@ ompi_osc_cached_peer_t *ompi_osc_cached_write_begin(ompi_osc_cached_window_t *wi
         ++peer->writing;
     } else if (NULL != window->sharing) {
         /* when it is complete will be known only when all are */
-        window->uncounted = true;
+        ompi_osc_cached_lose_count(window);
         ompi_osc_cached_window_update(window);
     }
     ompi_osc_cached_window_unlock(window);
@@ -180,6 +181,10 @@ static void change_epoch(ompi_osc_cached_window_t *window, uint64_t sequence, ui
     ompi_osc_cached_complete_all(window, sequence, true, sync_ns);
     ompi_osc_cached_try_all_again(window);
     enter_epoch(window, osc_cached_epoch_next(window->epoch, event, window->num_locks));
+    if (OPAL_UNLIKELY(NULL != window->bounces) && NULL == window->busy) {
+        ompi_osc_cached_bounce_forget(window->bounces);
+        window->bounces = NULL;
+    }
     ompi_osc_cached_window_unlock(window);
     ompi_osc_cached_verify_compare(window, NULL, sequence);
 }
@@ -319,7 +324,7 @@ int ompi_osc_cached_lock(int lock_type, int target, int mpi_assert, ompi_win_t *
     ++window->num_locks;
     next = osc_cached_epoch_next(window->epoch, OSC_CACHED_EVENT_LOCK, window->num_locks);
     if (OSC_CACHED_EPOCH_MIXED == next) {
-        window->uncounted = true;
+        ompi_osc_cached_lose_count(window);
     }
     enter_epoch(window, next);
     ompi_osc_cached_window_unlock(window);

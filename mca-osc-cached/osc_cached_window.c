@@ -359,9 +359,10 @@ int ompi_osc_cached_window_each(int (*visit)(ompi_osc_cached_window_t *window))
     int ret = OMPI_SUCCESS;
 
     opal_mutex_lock(&lock);
-    for (ompi_osc_cached_window_t *window = windows; NULL != window && OMPI_SUCCESS == ret;
-         window = window->next) {
-        ret = visit(window);
+    for (ompi_osc_cached_window_t *window = windows; NULL != window; window = window->next) {
+        int one = visit(window);
+
+        ret = (OMPI_SUCCESS != ret) ? ret : one;
     }
     opal_mutex_unlock(&lock);
     return ret;

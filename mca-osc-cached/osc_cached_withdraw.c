@@ -55,37 +55,46 @@ static bool waits_exposed(const osc_cached_cache_t *cache, const osc_cached_reco
 }
 
 /* Does it still wait? */
-static bool is_same(const osc_cached_record_t *record, const osc_cached_record_t *before)
+static bool still_waits(const osc_cached_cache_t *cache, uint32_t i,
+                        const osc_cached_record_t *before)
 {
-    return record->sequence == before->sequence && record->entry == before->entry
-           && record->buffer.address == before->buffer.address && !record->fills;
+    const osc_cached_record_t *record = &cache->records[i];
+
+    return i < cache->fresh_records && record->sequence == before->sequence
+           && record->entry == before->entry && record->buffer.address == before->buffer.address
+           && !record->fills;
 }
 
 /* A get that waits becomes one of its own. If that fails, it waits as before. Caller holds the
- * lock, which is given up meanwhile. */
-static void withdraw_one(ompi_osc_cached_window_t *window, uint32_t i)
+ * lock, which is given up meanwhile: a flush of another thread at that moment may end before what
+ * is issued here has arrived. */
+static int withdraw_one(ompi_osc_cached_window_t *window, uint32_t i)
 {
     osc_cached_cache_t *cache = &window->cache;
     const osc_cached_record_t before = cache->records[i];
     arguments_t a = arguments_of(window, &cache->storage.entries[before.entry], &before);
     ompi_osc_cached_peer_t *peer = ompi_osc_cached_peer(window, a.target);
     uint64_t sequence;
+    int ret;
 
     ompi_osc_cached_type_keep(&before.buffer);
     ompi_osc_cached_window_unlock(window);
-    if (OMPI_SUCCESS != issue(window, peer, &a, &sequence)) {
+    ret = issue(window, peer, &a, &sequence);
+    if (OMPI_SUCCESS != ret) {
         ompi_osc_cached_window_lock(window);
-    } else if (is_same(&cache->records[i], &before)) {
+    } else if (still_waits(cache, i, &before)) {
         osc_cached_buffer_t buffer = osc_cached_cache_withdraw(cache, &peer->cache, i);
 
         ompi_osc_cached_type_done(&buffer);
     }
     ompi_osc_cached_type_done(&before.buffer);
+    return ret;
 }
 
 static int withdraw(ompi_osc_cached_window_t *window)
 {
     osc_cached_cache_t *cache = &window->cache;
+    int ret = OMPI_SUCCESS;
 
     ompi_osc_cached_coherence_withdraw(window);
     ompi_osc_cached_window_lock(window);
@@ -98,11 +107,13 @@ static int withdraw(ompi_osc_cached_window_t *window)
     }
     for (uint32_t i = 0; 0 < cache->num_records && i < cache->fresh_records; ++i) {
         if (waits_exposed(cache, &cache->records[i])) {
-            withdraw_one(window, i);
+            int one = withdraw_one(window, i);
+
+            ret = (OMPI_SUCCESS != ret) ? ret : one;
         }
     }
     ompi_osc_cached_window_unlock(window);
-    return OMPI_SUCCESS;
+    return ret;
 }
 
 int ompi_osc_cached_withdraw(void)

@@ -33,7 +33,8 @@ bool ompi_osc_cached_helper_has_failed(ompi_osc_cached_helper_t *helper, int ran
     ompi_osc_cached_targets_lock(helper);
     for (target = ompi_osc_cached_targets_first(helper); !failed && NULL != target;
          target = target->next) {
-        failed = (0 > rank || rank == target->rank) && target->failed;
+        failed = (0 > rank || rank == target->rank) && target->failed
+                 && ompi_osc_cached_target_is_pending(helper, target);
     }
     ompi_osc_cached_targets_unlock(helper);
     return failed;
@@ -193,7 +194,7 @@ static int flush_inner(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_
                        bool local, ompi_osc_base_module_flush_fn_t inner_flush)
 {
     uint64_t issued, begin = 0;
-    bool pending, watched;
+    bool pending, watched, lost;
     int ret = OMPI_SUCCESS;
 
     ompi_osc_cached_targets_lock(helper);
@@ -201,7 +202,8 @@ static int flush_inner(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_
     issued = target->issued;
     watched = pending && ompi_osc_cached_target_is_watched(target);
     ompi_osc_cached_targets_unlock(helper);
-    if (pending && ompi_osc_cached_helper_has_lost(helper, target->rank)) {
+    lost = pending && ompi_osc_cached_helper_has_lost(helper, target->rank);
+    if (lost) {
         ret = OSC_CACHED_ERR_DEAD;
     } else if (pending) {
         begin = watched ? ompi_osc_cached_now() : 0;
@@ -210,8 +212,7 @@ static int flush_inner(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_
     ompi_osc_cached_targets_lock(helper);
     if (pending) {
         ompi_osc_cached_target_judge(helper, target, begin);
-        target->failed =
-            OMPI_SUCCESS != ret && OMPI_ERR_RMA_SYNC != ret && OSC_CACHED_ERR_DEAD != ret;
+        target->failed = !lost && OMPI_SUCCESS != ret && OMPI_ERR_RMA_SYNC != ret;
     }
     if (!local) {
         if (OMPI_SUCCESS == ret && target->flushed < issued) {
