@@ -184,22 +184,19 @@ __opal_attribute_noinline__ static int flush_busy(ompi_osc_cached_window_t *wind
     return ret;
 }
 
-/* Whether a flush of all that begins now completes all operations that were not counted. A thread
- * may have begun one before it could know that they are counted again, but not long ago. */
+/* Whether a flush of all completes all operations that were not counted. Another thread may have
+ * begun one before it could know that they are counted again, and issue it after the flush. */
 static bool completes_uncounted(const ompi_osc_cached_window_t *window)
 {
-    enum { LONG_AGO = 1000000000 };
-
-    return !ompi_osc_cached_flush_is_partial(window)
-           && (!window->threaded || LONG_AGO < ompi_osc_cached_since(window->uncounted_at, 1));
+    return !window->threaded && !ompi_osc_cached_flush_is_partial(window);
 }
 
 static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
                        ompi_osc_base_module_flush_all_fn_t inner)
 {
     ompi_osc_cached_mark_t told;
-    uint64_t sequence, begin, uncounted_at;
-    bool quiet, all;
+    uint64_t sequence, begin;
+    bool quiet;
     int before, ret;
 
     ompi_osc_cached_window_lock(window);
@@ -214,8 +211,6 @@ static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
         return stay_local(window, quiet);
     }
     begin = begin_of(window, NULL);
-    all = completes_uncounted(window);
-    uncounted_at = window->uncounted_at;
     ompi_osc_cached_window_unlock(window);
     before = settle(window, OSC_CACHED_EVERYBODY);
     told = begin_flushing(window);
@@ -235,7 +230,7 @@ static int flush_every(ompi_osc_cached_window_t *window, bool at_target,
     }
     ompi_osc_cached_complete_all(window, sequence, at_target, ns_since(begin));
     ompi_osc_cached_try_all_again(window);
-    if (at_target && all && window->uncounted && uncounted_at == window->uncounted_at) {
+    if (at_target && window->uncounted && completes_uncounted(window)) {
         ompi_osc_cached_all_are_counted(window);
         ompi_osc_cached_window_update(window);
     }

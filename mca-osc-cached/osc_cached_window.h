@@ -147,13 +147,12 @@ typedef struct ompi_osc_cached_window_t {
     bool cacheable;    /**< a window that can be cached: it has peers and a cache */
 
     /* now */
-    bool uncounted;        /**< operations were issued in this epoch that we did not count */
-    uint64_t uncounted_at; /**< the last time that this may have been so, with several threads */
-    bool all_checked;      /**< see forget_locks() */
-    bool counted;          /**< somebody looks at the counters: every call is counted */
-    bool installed; /**< our functions for operations and flushes are in the module's table */
-    bool loose;     /**< a peer is LOOSE since the last synchronisation of all, or one is lacking */
-    bool timed;     /**< gets on their way were measured: so is what completes them */
+    bool uncounted;   /**< operations were issued in this epoch that we did not count */
+    bool all_checked; /**< see forget_locks() */
+    bool counted;     /**< somebody looks at the counters: every call is counted */
+    bool installed;   /**< our functions for operations and flushes are in the module's table */
+    bool loose; /**< a peer is LOOSE since the last synchronisation of all, or one is lacking */
+    bool timed; /**< gets on their way were measured: so is what completes them */
     bool subscribed;           /**< to the info keys */
     bool has_common_callbacks; /**< its callbacks are those of all windows */
     bool given;                /**< the program said something by them when it created the window */
@@ -468,7 +467,6 @@ static inline uint64_t ompi_osc_cached_issued(ompi_osc_cached_window_t *window,
 static inline void ompi_osc_cached_lose_count(ompi_osc_cached_window_t *window)
 {
     window->uncounted = true;
-    window->uncounted_at = window->threaded ? ompi_osc_cached_now() : 0;
 }
 
 /** Own writes to the target may be on their way (rule A1). */

@@ -82,6 +82,9 @@ static int withdraw_one(ompi_osc_cached_window_t *window, uint32_t i)
     ret = issue(window, peer, &a, &sequence);
     if (OMPI_SUCCESS != ret) {
         ompi_osc_cached_window_lock(window);
+        if (!still_waits(cache, i, &before)) {
+            ret = OMPI_SUCCESS; /* its epoch has ended meanwhile */
+        }
     } else if (still_waits(cache, i, &before)) {
         osc_cached_buffer_t buffer = osc_cached_cache_withdraw(cache, &peer->cache, i);
 

@@ -1,12 +1,16 @@
 /*
- * vGASNet's Fig. 11, without cooperation: C = A x B, made of square blocks, in windows. Each
- * process has some rows of blocks of all three, and computes its blocks of C one after the other;
- * it gets the blocks of B from their owners. Gigaflops of a process,
+ * vGASNet's Fig. 11: C = A x B, made of square blocks, in windows. Each process has some rows of
+ * blocks of all three, and computes its blocks of C one after the other; it gets the blocks of B
+ * from their owners, all of them for each of its rows. Gigaflops of a process,
  *
  *     memory       in windows in memory ("GASNet" of the paper)
  *     in memory    in windows on files that fit into memory
- *     out of core  in windows on files with twice the edge, and half of that as memory (control
- *                  groups)
+ *     out of core  in windows on files with twice the edge, and memory for half of that, and 8 MiB
+ *                  for all else (control groups)
+ *
+ * and of the last two also in mode coherent, with pools that have room for half of B in all, and
+ * are private, or cooperative by the paper's policy or ours (auto); then also how many blocks
+ * processes other than their owners have sent.
  *
  *     dgemm [--rounds=N] [--edge=N] [--file=NAME] [--x=N]
  *
@@ -19,15 +23,17 @@
 #include "limit.h"
 #include "micro.h"
 
-enum { EDGE = 128, BLOCK = EDGE * EDGE }; /* of a block, in elements */
+enum { EDGE = 128, BLOCK = EDGE * EDGE, ROOM = 8 << 20 }; /* of a block, in elements */
 
 struct matrices {
     int edge, rows; /* in blocks; rows of this process */
     double *a, *b, *c, *got, *sum;
     MPI_Win win[3];
+    MPI_T_pvar_handle sent; /* a counter of the second */
 };
 
 static int processes;
+static size_t size; /* that is printed */
 
 static double a_of(int i, int j)
 {
@@ -39,12 +45,14 @@ static double b_of(int i, int j)
     return (3 * i + j) % 5 - 2;
 }
 
-static struct matrices make(int edge, const char *name)
+/* @param cooperate  NULL: nothing is cached */
+static struct matrices make(int edge, const char *name, const char *cooperate)
 {
     struct matrices m = {.edge = edge, .rows = edge / processes};
     MPI_Aint bytes = (MPI_Aint) m.rows * edge * BLOCK * (MPI_Aint) sizeof(double);
     double **base[] = {&m.a, &m.b, &m.c};
-    char path[4096];
+    char path[4096], pool[32];
+    int count;
 
     for (int i = 0; i < 3; ++i) {
         MPI_Info info;
@@ -59,10 +67,20 @@ static struct matrices make(int edge, const char *name)
             OK(MPI_Info_set(info, "storage_alloc_discard", "true"));
             OK(MPI_Info_set(info, "access_style", "sequential")); /* blocks are read in order */
         }
+        if (NULL != cooperate) {
+            snprintf(pool, sizeof(pool), "%ld", (long) (bytes / 2));
+            OK(MPI_Info_set(info, "ompi_osc_cached_mode", "coherent"));
+            OK(MPI_Info_set(info, "ompi_osc_cached_stores", "sync"));
+            OK(MPI_Info_set(info, "ompi_osc_cached_cooperate", cooperate));
+            OK(MPI_Info_set(info, "ompi_osc_cached_adaptive", "false"));
+            OK(MPI_Info_set(info, "ompi_osc_cached_memory", pool));
+        }
         OK(MPI_Win_allocate(bytes, sizeof(double), info, MPI_COMM_WORLD, base[i], &m.win[i]));
         OK(MPI_Info_free(&info));
         OK(MPI_Win_lock_all(MPI_MODE_NOCHECK, m.win[i]));
     }
+    OK(MPI_T_pvar_handle_alloc(micro_session, micro_find_pvar("osc_cached_cooperate_forwards"),
+                               &m.win[1], &m.sent, &count));
     m.got = micro_memory(BLOCK * sizeof(double));
     m.sum = micro_memory(BLOCK * sizeof(double));
     for (int i = 0; i < m.rows * EDGE; ++i) {
@@ -74,12 +92,16 @@ static struct matrices make(int edge, const char *name)
             m.b[at] = b_of(micro_rank * m.rows * EDGE + i, j);
         }
     }
+    for (int i = 0; i < 3; ++i) {
+        OK(MPI_Win_sync(m.win[i]));
+    }
     OK(MPI_Barrier(MPI_COMM_WORLD));
     return m;
 }
 
 static void destroy(struct matrices *m)
 {
+    OK(MPI_T_pvar_handle_free(micro_session, &m->sent));
     for (int i = 0; i < 3; ++i) {
         OK(MPI_Win_unlock_all(m->win[i]));
         OK(MPI_Win_free(&m->win[i]));
@@ -145,18 +167,72 @@ static void check(const struct matrices *m)
     }
 }
 
-static void print(const char *name, int edge, double *gflops, long rounds)
+/* @return how many blocks of B processes other than their owners have sent */
+static double sent(const struct matrices *m)
+{
+    unsigned long mine;
+    double all = 0, my;
+
+    OK(MPI_T_pvar_read(micro_session, m->sent, &mine));
+    my = (double) mine;
+    OK(MPI_Allreduce(&my, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
+    return all;
+}
+
+static void print(const char *name, const char *quantity, const char *unit, double *values,
+                  long rounds)
 {
     if (0 == micro_rank) {
-        micro_print("dgemm", name, (size_t) micro_positive("x", edge), "of a process", "Gflop/s",
-                    gflops, rounds);
+        micro_print("dgemm", name, size, quantity, unit, values, rounds);
         fflush(stdout);
     }
 }
 
+static void print_ratio(const char *name, double *left, double *right, long rounds)
+{
+    if (0 == micro_rank) {
+        micro_print_ratio("dgemm", name, size, "of a process", left, right, 1, 0, rounds);
+        fflush(stdout);
+    }
+}
+
+/* In memory, and on files without a cache, with private and with cooperative pools: in turns, each
+ * time in new windows, so that one has the memory at a time. */
+enum { MEMORY, FILES, PRIVATE, PAPER, COOPERATIVE, WAYS };
+
+static void measure(const char *name, int first, int edge, double *rate, long rounds)
+{
+    static const char *const policies[WAYS] = {NULL, NULL, "private", "paper", "auto"};
+    double *blocks = micro_memory((WAYS - PAPER) * (size_t) rounds * sizeof(*blocks));
+    char title[64];
+
+    for (long round = 0; round < rounds; ++round) {
+        for (int way = first; way < WAYS; ++way) {
+            struct matrices m = make(edge / EDGE, (MEMORY == way) ? NULL : name, policies[way]);
+
+            rate[way * rounds + round] = multiply(&m);
+            check(&m);
+            if (PRIVATE < way) {
+                blocks[(way - PAPER) * rounds + round] = sent(&m);
+            }
+            destroy(&m);
+        }
+    }
+    for (int way = first; way < WAYS; ++way) {
+        snprintf(title, sizeof(title), "%s%s%s", (MEMORY == way) ? "memory" : name,
+                 (NULL == policies[way]) ? "" : ", ", (NULL == policies[way]) ? "" : policies[way]);
+        print(title, "of a process", "Gflop/s", rate + way * rounds, rounds);
+        if (PRIVATE < way) {
+            print(title, "sent", "blocks", blocks + (way - PAPER) * rounds, rounds);
+            snprintf(title, sizeof(title), "%s, %s/private", name, policies[way]);
+            print_ratio(title, rate + way * rounds, rate + PRIVATE * rounds, rounds);
+        }
+    }
+    free(blocks);
+}
+
 int main(int argc, char **argv)
 {
-    struct matrices memory, file;
     double *rate;
     char group[256];
     int edge, possible;
@@ -167,39 +243,20 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &processes);
     rounds = micro_positive("rounds", 11);
     edge = (int) micro_positive("edge", 512);
+    size = (size_t) micro_positive("x", edge);
     if (0 != edge % (EDGE * processes)) {
         fprintf(stderr, "--edge must be a multiple of %d\n", EDGE * processes);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
-    rate = malloc(2 * (size_t) rounds * sizeof(*rate));
-    memory = make(edge / EDGE, NULL);
-    file = make(edge / EDGE, "small");
-    for (long round = 0; round < rounds; ++round) {
-        rate[round] = multiply(&memory);
-        rate[rounds + round] = multiply(&file);
-    }
-    check(&memory);
-    check(&file);
-    print("memory", edge, rate, rounds);
-    print("in memory", edge, rate + rounds, rounds);
-    if (0 == micro_rank) {
-        micro_print_ratio("dgemm", "in memory/memory", (size_t) micro_positive("x", edge),
-                          "of a process", rate + rounds, rate, 1, 0, rounds);
-    }
-    destroy(&memory);
-    destroy(&file);
-
+    rate = malloc(WAYS * (size_t) rounds * sizeof(*rate));
+    measure("in memory", MEMORY, edge, rate, rounds);
+    print_ratio("in memory/memory", rate + FILES * rounds, rate + MEMORY * rounds, rounds);
+    /* ROOM: connections, tables and pools, which have no file */
     bytes = 3 * (size_t) (2 * edge) * (size_t) (2 * edge) * sizeof(double) / (size_t) processes;
-    possible = limit_memory(group, sizeof(group), bytes / 2);
+    possible = limit_memory(group, sizeof(group), bytes / 2 + ROOM);
     OK(MPI_Allreduce(MPI_IN_PLACE, &possible, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
     if (possible) {
-        file = make(2 * edge / EDGE, "large");
-        for (long round = 0; round < rounds; ++round) {
-            rate[round] = multiply(&file);
-        }
-        check(&file);
-        print("out of core", 2 * edge, rate, rounds);
-        destroy(&file);
+        measure("out of core", FILES, 2 * edge, rate, rounds);
         leave_group(group);
     } else if (0 == micro_rank) {
         fprintf(stderr, "SKIP: no control group for memory can be created here\n");

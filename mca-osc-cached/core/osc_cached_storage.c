@@ -510,23 +510,25 @@ int osc_cached_storage_renumber(osc_cached_storage_t *storage, uint32_t limit,
     return OSC_CACHED_OK;
 }
 
-void osc_cached_storage_set_entries(osc_cached_storage_t *storage, osc_cached_entry_t *entries,
-                                    uint32_t max_entries)
-{
-    memcpy(entries, storage->entries, (size_t) storage->num_fresh * sizeof(entry_t));
-    storage->alloc.free(storage->alloc.context, storage->entries,
-                        (size_t) storage->max_entries * sizeof(entry_t));
-    storage->entries = entries;
-    storage->max_entries = max_entries;
-    osc_cached_holes_rebase(&storage->holes, &entries[0].hole, sizeof(entry_t), max_entries);
-}
-
 /* Write to each page of what was never written. */
 static void touch(void *memory, size_t from, size_t bytes)
 {
     for (; from < bytes; from += SMALL_PAGE) {
         *((volatile char *) memory + from) = 0;
     }
+}
+
+void osc_cached_storage_set_entries(osc_cached_storage_t *storage, osc_cached_entry_t *entries,
+                                    uint32_t max_entries)
+{
+    memcpy(entries, storage->entries, (size_t) storage->num_fresh * sizeof(entry_t));
+    touch(entries, (size_t) storage->num_fresh * sizeof(entry_t),
+          (size_t) max_entries * sizeof(entry_t));
+    storage->alloc.free(storage->alloc.context, storage->entries,
+                        (size_t) storage->max_entries * sizeof(entry_t));
+    storage->entries = entries;
+    storage->max_entries = max_entries;
+    osc_cached_holes_rebase(&storage->holes, &entries[0].hole, sizeof(entry_t), max_entries);
 }
 
 void osc_cached_storage_prefault(osc_cached_storage_t *storage)

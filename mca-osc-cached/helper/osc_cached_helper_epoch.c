@@ -355,6 +355,7 @@ static int helper_unlock_all(ompi_win_t *win)
         return OMPI_ERR_RMA_SYNC;
     }
     flushed = ompi_osc_cached_targets_flush(helper);
+    ompi_osc_cached_targets_forget(helper);
     if (helper->inner_all && has_lost_any(helper)) {
         ret = flush_each(helper, false);
     } else if (helper->inner_all) {

@@ -99,14 +99,14 @@ static void late_get(MPI_Win win)
 {
     int got[N], other[N];
 
-    FAILS(get(got, 0, win), MPI_ERR_OTHER);
+    FAILS(get(got, 1, win), MPI_ERR_OTHER);
     OK(MPI_Win_flush(1, win));
     memset(got, 0, sizeof(got));
     OK(get(other, 2, win));
     OK(MPI_Win_flush(1, win));
     CHECK(right(other, 2), "wrong data after the error");
     CHECK(0 == got[0], "a get before the flush wrote %d after it", got[0]);
-    read_again(0, win);
+    read_again(1, win);
 }
 
 static void failing_flush(int which, bool all, MPI_Win win)
