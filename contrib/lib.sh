@@ -6,6 +6,10 @@
 # `set -euo pipefail`.  Everything for humans goes to stderr, so that stdout
 # stays free for what a command prints for other programs.
 
+# Numbers have a point, in whatever language messages are.
+[ -z "${LC_ALL-}" ] || { LANG=$LC_ALL && unset LC_ALL; }
+export LANG LC_NUMERIC=C
+
 # --- Talking -----------------------------------------------------------------
 
 say()
@@ -38,6 +42,7 @@ elapsed()
 # so that an interrupt can end all of it at once (perl and make would wait for
 # their children).
 job=
+job_can_be_ended=yes
 run_job()
 {
     local log=$1 rc=0
@@ -63,7 +68,12 @@ interrupted()
 {
     trap '' INT TERM HUP
     if [ -n "$job" ]; then
-        kill -TERM -- "-$job" 2>/dev/null || :
+        if [ "$job_can_be_ended" = yes ]; then
+            kill -TERM -- "-$job" 2>/dev/null || :
+        else
+            say ""
+            say "Waiting until the packages are installed ..."
+        fi
         wait "$job" 2>/dev/null || :
     fi
     say ""
@@ -149,7 +159,8 @@ missing_packages()
 {
     local p
     for p in "$@"; do
-        [ "$(dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null)" = installed ] ||
+        # maybe of several architectures
+        [[ $(dpkg-query -W -f '${db:Status-Status} ' "$p" 2>/dev/null) =~ (^|\ )installed\  ]] ||
             printf '%s\n' "$p"
     done
 }
@@ -178,9 +189,11 @@ need_packages()
         apt-cache show "$package" >/dev/null 2>&1 ||
             die "the package $package is not in the archives of this machine's apt configuration."
     done
-    # another installation may be under way
+    # another installation may be under way; packages are not left half installed
+    job_can_be_ended=no
     phase "Installing ${missing[*]}" "$log" \
         "${become[@]}" "${env[@]}" apt-get -q -y --no-install-recommends -o DPkg::Lock::Timeout=300 install "${missing[@]}"
+    job_can_be_ended=yes
 }
 
 # --- Source packages -----------------------------------------------------------
@@ -255,7 +268,8 @@ fetch_source()
 fetch_source_locked()
 {
     local package=$1 version=$2 suite=$3 sha=$4 dest=$5
-    local what="the source of $1 $2" mirror apt log debian file
+    local what="the source of $1 $2" mirror apt log debian file distribution sections=main
+    local otherwise=${fetch_hint:+; $fetch_hint} # of a command that can be given a tarball
     mkdir -p "$dest" || die "cannot create the directory $dest."
     log=$(cache_root)/logs/fetch-$package-$version.log
     for file in "$dest/${package}_$version.orig.tar".*; do
@@ -270,22 +284,25 @@ fetch_source_locked()
         say "Removing $file: its checksum is wrong."
         rm -f "$file"
     done
-    command -v apt-get >/dev/null || die "cannot fetch $what without apt."
+    command -v apt-get >/dev/null || die "cannot fetch $what without apt$otherwise."
     mirror=$(apt_mirror)
-    [ -n "$mirror" ] || die "cannot fetch $what: no archive found in this machine's apt configuration."
+    [ -n "$mirror" ] || die "cannot fetch $what: no archive found in this machine's apt configuration$otherwise."
     apt=$(cache_root)/apt/$suite
     mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "${log%/*}"
-    printf 'deb-src %s %s main\n' "$mirror" "$suite" >"$apt/list"
-    say "==> Fetching $what (Debian $suite; log: $log)"
+    # shellcheck source=/dev/null
+    distribution=$(. /etc/os-release && printf '%s' "${ID:-debian}")
+    [ "$distribution" != ubuntu ] || sections='main universe'
+    printf 'deb-src %s %s %s\n' "$mirror" "$suite" "$sections" >"$apt/list"
+    say "==> Fetching $what (${distribution^} $suite; log: $log)"
     if ! private_apt "$apt" apt-get --error-on=any update >"$log" 2>&1; then
-        die "cannot fetch $what: the archive of this machine's apt configuration cannot be read or has no suite $suite (no network?); see the log: $log"
+        die "cannot fetch $what: the archive of this machine's apt configuration cannot be read or has no suite $suite (no network?)$otherwise; see the log: $log"
     fi
     debian=$(private_apt "$apt" apt-cache showsrc "$package" 2>>"$log" |
         awk -v p="$package" -v v="$version" '
             $1 == "Package:" { name = $2 }
             $1 == "Version:" { d = $2; u = d; sub(/^[0-9]+:/, "", u); sub(/-[^-]*$/, "", u)
                                if (name == p && u == v) { print d; exit } }')
-    [ -n "$debian" ] || die "Debian $suite no longer has $package $version; give a tarball with --source."
+    [ -n "$debian" ] || die "${distribution^} $suite does not have $package $version$otherwise."
     if ! (cd "$dest" && private_apt "$apt" apt-get --download-only --only-source ${sha:+--tar-only} \
         source "$package=$debian") >>"$log" 2>&1; then
         ! grep -q 'No space left' "$log" || die "cannot fetch $what: the disk is full."

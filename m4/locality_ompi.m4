@@ -201,8 +201,9 @@ AC_DEFUN([LOCALITY_CHECK_LLAMATCH], [
 # LOCALITY_CHECK_UCX
 # The helper of osc/cached is built where UCX's headers are found, else left out.
 AC_DEFUN([LOCALITY_CHECK_UCX], [
-    AC_ARG_WITH([ucx], [AS_HELP_STRING([--without-ucx],
-        [leave out the helper of osc/cached, also where the headers of UCX are found])], [], [with_ucx=auto])
+    AC_ARG_WITH([ucx], [AS_HELP_STRING([--with-ucx@<:@=DIR@:>@],
+        [build the helper of osc/cached, with the headers of UCX in DIR/include; --without-ucx: leave it out
+         @<:@where they are found@:>@])], [], [with_ucx=auto])
     locality_build_helper=no
     AS_IF([test "$with_ucx" = no],
         [locality_build_helper="no (--without-ucx)"
@@ -210,8 +211,12 @@ AC_DEFUN([LOCALITY_CHECK_UCX], [
         [test $locality_build_osc = yes], [
         locality_saved_CPPFLAGS=$CPPFLAGS
         CPPFLAGS="$CPPFLAGS $OMPI_CPPFLAGS"
+        AS_CASE([$with_ucx], [yes|auto], [], [
+            OMPI_CPPFLAGS="-isystem $with_ucx/include $OMPI_CPPFLAGS"
+            CPPFLAGS="-isystem $with_ucx/include $CPPFLAGS"])
         AC_CHECK_HEADER([ucp/api/ucp.h], [locality_build_helper=yes],
-            [locality_build_helper="no (it needs the headers of UCX; Debian: libucx-dev)"])
+            [AS_IF([test "$with_ucx" != auto], [AC_MSG_ERROR([--with-ucx=$with_ucx: there is no ucp/api/ucp.h])])
+             locality_build_helper="no (it needs the headers of UCX; Debian: libucx-dev)"])
         CPPFLAGS=$locality_saved_CPPFLAGS])
 ])
 

@@ -31,6 +31,10 @@ mpi_die() {
     exit 2
 }
 
+# Numbers have a point, in whatever language messages are.
+[[ -z ${LC_ALL-} ]] || { LANG=$LC_ALL && unset LC_ALL; }
+export LANG LC_NUMERIC=C
+
 mpi_nodes=$(cd "${BASH_SOURCE[0]%/*}/../nodes" && pwd)
 
 mpi_on_nodes() {

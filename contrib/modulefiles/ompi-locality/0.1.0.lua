@@ -9,10 +9,14 @@ The modules osc-cached and pml-llamatch switch them on for all programs that fol
 whatis("data locality for Open MPI: its components osc/cached and pml/llamatch")
 
 local prefix = myFileName():gsub("/[^/]*/[^/]*/[^/]*/[^/]*$", "")
-if not isDir(prefix .. "/lib/openmpi") then
+local components = prefix .. "/lib/openmpi"
+if not isDir(components) then
+    components = prefix .. "/lib64/openmpi"
+end
+if not isDir(components) then
     LmodError("there are no components in " .. prefix .. "/lib/openmpi")
 end
-setenv("OMPI_MCA_mca_base_component_path", prefix .. "/lib/openmpi:SYSTEM_DEFAULT:USER_DEFAULT")
+setenv("OMPI_MCA_mca_base_component_path", components .. ":SYSTEM_DEFAULT:USER_DEFAULT")
 -- PMIx would read the line above as well.
 setenv("PMIX_MCA_mca_base_component_path", "")
 prepend_path("PATH", prefix .. "/bin")
