@@ -452,9 +452,10 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
     window->own = own;
     window->inner_flavor = seen;
     window->largest = largest;
-    window->late_gets =
-        MPI_WIN_FLAVOR_CREATE == seen && !own.ours
-        && ompi_osc_cached_helper_all_are_late(comm, inner->osc_version.mca_component_name);
+    window->is_late =
+        !own.ours
+        && ompi_osc_cached_helper_is_late(comm, inner->osc_version.mca_component_name, seen);
+    window->all_are_late = window->is_late && ompi_osc_cached_helper_all_are_near(comm);
     if (MPI_WIN_FLAVOR_CREATE != flavor && MPI_WIN_FLAVOR_DYNAMIC != flavor && 0 < size) {
         ompi_osc_cached_expose(win, *base, size); /* nobody had it before */
     }

@@ -192,7 +192,6 @@ static int forward_free(ompi_win_t *win)
     ompi_osc_cached_coherence_drain(coherence);
     ompi_osc_cached_storage_count(win);
     ompi_osc_cached_summary_freed(window);
-    ompi_osc_cached_conceal(win, NULL);
     ompi_osc_cached_window_unlink(window);
     ompi_osc_cached_pvar_freed(win);
     ompi_osc_cached_info_leave(window);
@@ -207,6 +206,7 @@ static int forward_free(ompi_win_t *win)
     /* before others know that we are here: then nobody has their files any more */
     ompi_osc_cached_storage_release_near(near);
     ret = inner.osc_free(win);
+    ompi_osc_cached_conceal(win, NULL); /* now that nobody writes to the memory by this window */
     ompi_osc_cached_bounce_forget(bounces);
     ompi_osc_cached_coherence_destroy(coherence);
     ompi_osc_cached_node_detach(shares);

@@ -376,7 +376,7 @@ static bool fetch_block(ompi_osc_cached_window_t *window, ompi_osc_cached_peer_t
     uint32_t record, waits;
 
     /* the inner get must begin at a whole displacement */
-    if (cache->config.block < before || !is_open(window)
+    if (cache->config.block < before || !is_open(window) || ompi_osc_cached_comes_late(window)
         || (NULL != window->sharing && ompi_osc_cached_node_is_written(window, key.target))
         || !ompi_osc_cached_bounce_make(&buffer, before, block->bytes)) {
         return false;

@@ -36,6 +36,8 @@
 #include "osc_cached_memory.h"
 #include "osc_cached_params.h"
 
+_Atomic uint64_t ompi_osc_cached_mapped;
+
 enum { HUGE_PAGE = 2 << 20 }; /* bytes; blocks of this size are worth huge pages */
 
 /* Budget */

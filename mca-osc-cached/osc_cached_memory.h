@@ -25,6 +25,10 @@ void ompi_osc_cached_memory_init(void);
 /** No window is left. */
 void ompi_osc_cached_memory_finalize(void);
 
+/** Bytes of address space that all windows together have for files and segments of their node; they
+ * ask ompi_osc_cached_may_map() with what they want in addition. */
+extern _Atomic uint64_t ompi_osc_cached_mapped;
+
 /** Whether an address is in a device's memory. */
 void ompi_osc_cached_devices_init(void);
 bool ompi_osc_cached_is_on_device_slowly(const void *address);

@@ -53,8 +53,11 @@ struct ompi_osc_cached_rget_t *ompi_osc_cached_rget_prepare(const ompi_osc_cache
 {
     /* With several threads the request may complete while we attach ourselves to it: Open MPI's
      * ompi_request_set_callback is not made for that.  There may be several since
-     * MPI_Session_init, and a window that was made before has no locks. */
-    return (window->threaded || opal_using_threads()) ? NULL : malloc(sizeof(rget_t));
+     * MPI_Session_init, and a window that was made before has no locks.  Nor is a request followed
+     * that completes before its data has come, as those of 5.0 may. */
+    return (window->threaded || opal_using_threads() || (4 < OMPI_MAJOR_VERSION && window->is_late))
+               ? NULL
+               : malloc(sizeof(rget_t));
 }
 
 void ompi_osc_cached_rget_follow(struct ompi_osc_cached_rget_t *rget,

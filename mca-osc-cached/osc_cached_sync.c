@@ -349,7 +349,8 @@ int ompi_osc_cached_unlock(int target, ompi_win_t *win)
     peer = ompi_osc_cached_peer(window, target);
     sequence = window->sequence;
     begin = begin_of(window, peer);
-    fetching = 0 != peer->cache.head && OSC_CACHED_FLUSH_FETCHING == window->flush_first;
+    fetching = (0 != peer->cache.head || NULL != window->shadows)
+               && OSC_CACHED_FLUSH_FETCHING == window->flush_first;
     ompi_osc_cached_window_unlock(window);
     flushed = settle(window, target);
     told = begin_telling(window, target, OSC_CACHED_TELLS_STORES);

@@ -43,9 +43,13 @@ void ompi_osc_cached_verify_hit(ompi_osc_cached_window_t *window, ompi_osc_cache
                                 size_t bytes, ptrdiff_t target_disp,
                                 ompi_osc_cached_count_t target_count, ompi_datatype_t *target_dt)
 {
-    shadow_t *shadow = calloc(1, sizeof(*shadow));
+    shadow_t *shadow;
     int ret;
 
+    if (ompi_osc_cached_comes_late(window)) {
+        return; /* nobody knows when there is something to compare with */
+    }
+    shadow = calloc(1, sizeof(*shadow));
     if (NULL == shadow) {
         return;
     }

@@ -213,7 +213,7 @@ static bool keeps(const ompi_osc_cached_window_t *window)
 static bool pauses(const ompi_osc_cached_window_t *window)
 {
     /* who waits for a get on its way would have what was in the buffer before, for good */
-    if (window->late_gets && !osc_cached_epoch_is_passive(window->epoch)) {
+    if (window->all_are_late && !osc_cached_epoch_is_passive(window->epoch)) {
         return true;
     }
     /* the target may store, and tell so, until it posts, for which a hit would not wait */

@@ -141,8 +141,9 @@ typedef struct ompi_osc_cached_window_t {
     bool threaded;  /**< several threads may call at the same time */
     bool traced;    /**< there is a trace */
     bool inspected; /**< hits are verified, or may be in memory of a device */
-    bool late_gets; /**< they may come after the end of an active epoch: the inner component's fault
-                     */
+    bool is_late;   /**< the inner component's fault: gets from processes of the node may come after
+                         the end of an active epoch, a flush of all, and the request of theirs */
+    bool all_are_late; /**< and all processes are of the node */
     bool starts_early; /**< the inner component's MPI_Win_start does not wait for MPI_Win_post */
     bool cacheable;    /**< a window that can be cached: it has peers and a cache */
 
@@ -496,14 +497,21 @@ static inline bool ompi_osc_cached_has_pool(const ompi_osc_cached_window_t *wind
 
 /** Whether the inner component's flush of all targets may leave something undone, which its flush
  * of one never does.  UCX 1.13 returns too early when both sides of shared memory fetch from
- * windows made by MPI_Win_create (memory of our own is for processes that share none), and more
- * often so beside a helper: gets that are not kept come late, too.  osc/rdma forgets targets that
- * were locked one by one.  Known since the window's creation. */
+ * windows made by MPI_Win_create (memory of our own is for processes that share none), UCX 1.18
+ * from those of MPI_Win_allocate, too, and more often so beside a helper: gets that are not kept
+ * come late, too.  osc/rdma forgets targets that were locked one by one.  Known since the window's
+ * creation. */
 static inline bool ompi_osc_cached_flush_is_partial(const ompi_osc_cached_window_t *window)
 {
     return OSC_CACHED_FLUSH_LOCKED == window->flush_first
-           || (OSC_CACHED_FLUSH_FETCHING == window->flush_first
-               && MPI_WIN_FLAVOR_CREATE == window->inner_flavor && !window->own.ours);
+           || (OSC_CACHED_FLUSH_FETCHING == window->flush_first && !window->own.ours
+               && (MPI_WIN_FLAVOR_CREATE == window->inner_flavor || window->is_late));
+}
+
+/** Whether what completes the operations of this epoch may be too early: see is_late. */
+static inline bool ompi_osc_cached_comes_late(const ompi_osc_cached_window_t *window)
+{
+    return OPAL_UNLIKELY(window->is_late) && !osc_cached_epoch_is_passive(window->epoch);
 }
 
 /** The mode that a window has when it is asked for one. */

@@ -30,20 +30,21 @@ typedef struct {
     bool told;
 } patience_t;
 
-/* Those of which Open MPI knows that they have died are told to those whose answers we wait for;
- * the lock is held. */
+/* Those of which Open MPI knows that they have died are told to those whose answers we wait for,
+ * each time: one may have died, or been told of to us, before we waited for these; the lock is
+ * held. */
 static void look_for_dead(coherence_t *c)
 {
     uint32_t ranks = ompi_osc_cached_survives_deaths() ? c->copies.config.ranks : 0;
 
     for (uint32_t i = 0; i < ranks; ++i) {
-        if (c->is_dead[i]
-            || !ompi_osc_cached_is_dead(ompi_group_get_proc_name(c->win->w_group, (int) i))) {
+        if (!c->is_dead[i]
+            && !ompi_osc_cached_is_dead(ompi_group_get_proc_name(c->win->w_group, (int) i))) {
             continue;
         }
         ompi_osc_cached_coherence_bury(c, i);
         for (uint32_t k = 0; k < c->num_dirty; ++k) {
-            if (!c->is_dead[c->dirty[k]]) {
+            if (!c->is_dead[c->dirty[k]] && !is_target_held(c, (int) c->dirty[k])) {
                 ompi_osc_cached_coherence_send(
                     c, &(osc_cached_message_t){.kind = OSC_CACHED_MESSAGE_DEAD,
                                                .peer = c->dirty[k],

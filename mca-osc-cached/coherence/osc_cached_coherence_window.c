@@ -385,12 +385,14 @@ void ompi_osc_cached_coherence_attach(ompi_osc_cached_window_t *window, opal_inf
                 osc_cached_directory_close(&c->directory, &c->post);
                 ompi_osc_cached_coherence_leave(c);
             }
+            enter_list(c);
         }
         /* and from here on others may send */
         good = is_agreed(comm, NULL != c,
                          ompi_osc_cached_coherence_insists(&wish)
                              || (!shared && OSC_CACHED_STORES_NO_PAGE != reason));
         if (!good && NULL != c) {
+            leave_list(c);
             ompi_osc_cached_helper_listen(c->id, NULL, NULL);
             ompi_osc_cached_coherence_destroy(c);
         }
@@ -406,7 +408,6 @@ void ompi_osc_cached_coherence_attach(ompi_osc_cached_window_t *window, opal_inf
         window->cooperate = (ompi_osc_cached_cooperate_t) votes[OSC_CACHED_VOTE_COOPERATE];
         window->cache.more = ompi_osc_cached_coherence_term;
         window->cache.more_context = &c->copies;
-        enter_list(c);
     } else if (OSC_CACHED_STORES_OFF == wish.stores) {
         window->stores = OSC_CACHED_STORES_OFF; /* MPI_Win_get_info tells what is in force */
     }

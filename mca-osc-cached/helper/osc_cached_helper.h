@@ -41,9 +41,11 @@ void ompi_osc_cached_helper_vote(const ompi_win_t *win, ompi_communicator_t *com
 bool ompi_osc_cached_helper_serves_alone(ompi_communicator_t *comm,
                                          int64_t votes[OSC_CACHED_VOTES]);
 
-/** May gets from memory of MPI_Win_create come later than the end of an active epoch, with this
- * inner component, whatever the target is? */
-bool ompi_osc_cached_helper_all_are_late(ompi_communicator_t *comm, const char *inner);
+/** May gets from processes of the node come later than the end of an active epoch or a flush of all
+ * targets, from memory that this inner component was given in this way? */
+bool ompi_osc_cached_helper_is_late(ompi_communicator_t *comm, const char *inner, int flavor);
+/** Are all processes on one node? */
+bool ompi_osc_cached_helper_all_are_near(ompi_communicator_t *comm);
 
 /** Whether nobody else may: with the inner component, operations would go wrong. */
 bool ompi_osc_cached_helper_must_serve(const int64_t votes[OSC_CACHED_VOTES]);

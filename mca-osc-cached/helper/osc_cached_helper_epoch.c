@@ -208,6 +208,8 @@ static int flush_inner(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_
     } else if (pending) {
         begin = watched ? ompi_osc_cached_now() : 0;
         ret = inner_flush(target->rank, helper->win);
+    } else {
+        ompi_osc_cached_helper_was_quiet(helper);
     }
     ompi_osc_cached_targets_lock(helper);
     if (pending) {
@@ -259,8 +261,9 @@ static int flush(ompi_osc_cached_helper_t *helper, int rank, bool local,
     if (!helper->all && (NULL == target || !target->locked)) {
         return inner_flush(rank, helper->win);
     }
-    if (NULL == target) {
-        return OMPI_SUCCESS; /* nothing was ever done there */
+    if (NULL == target) { /* nothing was ever done there */
+        ompi_osc_cached_helper_was_quiet(helper);
+        return OMPI_SUCCESS;
     }
     if (ompi_osc_cached_target_asked(target)) {
         flushed = ompi_osc_cached_target_flush(helper, target, local);
@@ -282,6 +285,7 @@ static int helper_unlock(int rank, ompi_win_t *win)
     if (!target->locked) {
         return OMPI_ERR_RMA_SYNC;
     }
+    ompi_osc_cached_helper_was_quiet(helper);
     if (!target->inner && !helper->inner_all) {
         /* the helper's operations are done before it: all ends together */
         ret = ompi_osc_cached_target_let_go(helper, target);
@@ -354,6 +358,7 @@ static int helper_unlock_all(ompi_win_t *win)
     if (!helper->all) {
         return OMPI_ERR_RMA_SYNC;
     }
+    ompi_osc_cached_helper_was_quiet(helper);
     flushed = ompi_osc_cached_targets_flush(helper);
     ompi_osc_cached_targets_forget(helper);
     if (helper->inner_all && has_lost_any(helper)) {
@@ -401,9 +406,11 @@ static int flush_all(ompi_osc_cached_helper_t *helper, bool local,
     }
     ompi_osc_cached_targets_forget(helper);
     if (!pending) {
+        ompi_osc_cached_helper_was_quiet(helper);
         return flushed;
     }
-    if (leaves_some(helper) || has_lost_any(helper)) {
+    /* with several threads another one may end the only epoch that the inner component knows of */
+    if (leaves_some(helper) || has_lost_any(helper) || (helper->threaded && !helper->all)) {
         return ompi_osc_cached_helper_first_error(flush_each(helper, local), flushed);
     }
     begin = ompi_osc_cached_now();

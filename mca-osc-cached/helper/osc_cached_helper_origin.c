@@ -449,6 +449,9 @@ static int operate(ompi_osc_cached_helper_t *helper, ompi_osc_cached_helper_targ
     if (NULL != request) {
         *request = &ompi_request_empty;
     }
+    if (target->ours || NULL != operation->mapped) {
+        ompi_osc_cached_helper_was_quiet(helper);
+    }
     if (0 == total) {
         return OMPI_SUCCESS;
     }
@@ -897,7 +900,13 @@ static int compare_and_swap(const void *origin_addr, const void *compare_addr, v
     }
     count(win, bytes);
     trace(helper, "helper", OSC_CACHED_WIRE_CAS, target, target_disp, bytes);
+    if (to->ours) {
+        ompi_osc_cached_helper_was_quiet(helper);
+    }
     ret = do_or_send(helper, to, &operation, operation.request, NULL, 0, 0, bytes);
+    if (OMPI_SUCCESS != ret) {
+        refuse(operation.to, OSC_CACHED_REFUSED_OTHER);
+    }
     release(operation.to);
     return ret;
 }

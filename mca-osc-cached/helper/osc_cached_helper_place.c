@@ -12,7 +12,8 @@
 #include "osc_cached_params.h"
 #include "osc_cached_helper_place.h"
 
-/* Both directories are in an Open MPI tree, and both in ours; who has only this one has no placement.
+/* Both directories are in an Open MPI tree, and both in ours; who has only this one has no
+ * placement.
  */
 #if OSC_CACHED_HWLOC && defined(__has_include)
 #if __has_include("llamatch_cores.c")

@@ -685,16 +685,25 @@ static bool is_scarce(void)
     return numbers->helper_memory - spares < (double) SESSION_BYTES * ompi_proc_world_size();
 }
 
+/* What is on its way is waited for: the inner component may then wait for others without letting us
+ * hear of it. */
 void ompi_osc_cached_helper_give_back(void)
 {
+    unsigned spins = 0;
+
     if (!is_scarce()) {
         return;
     }
     lock();
     for (osc_cached_link_t *link = helper.client.all.next; link != &helper.client.all;
          link = link->next) {
-        osc_cached_client_leave(&helper.client,
-                                OSC_CACHED_LIST_OF(link, osc_cached_remote_t, link));
+        osc_cached_remote_t *remote = OSC_CACHED_LIST_OF(link, osc_cached_remote_t, link);
+        osc_cached_mark_t mark = osc_cached_client_mark(&helper.client, remote);
+
+        while (!osc_cached_client_is_done(remote, mark)) {
+            let_progress(&spins);
+        }
+        osc_cached_client_leave(&helper.client, remote);
     }
     (void) osc_cached_ucx_progress(helper.ucx);
     unlock();

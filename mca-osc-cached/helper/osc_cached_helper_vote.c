@@ -11,6 +11,7 @@
 #include "ompi_config.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -152,9 +153,40 @@ static bool has_late_gets(ompi_communicator_t *comm, const char *inner)
            && !ompi_osc_cached_helper_is_apart(comm) && ucx_shares_memory();
 }
 
-bool ompi_osc_cached_helper_all_are_late(ompi_communicator_t *comm, const char *inner)
+/* UCX 1.18 does so with memory of MPI_Win_allocate, too. */
+static bool is_late_in_all_memory(void)
 {
-    return has_late_gets(comm, inner) && ompi_comm_rank(comm) == farther(comm);
+    static int known = -1; /* the same for all threads */
+    void (*get_version)(unsigned *major, unsigned *minor, unsigned *release) = NULL;
+    unsigned major = 0, minor = 0, release = 0;
+    void *library, *symbol = NULL;
+
+    if (0 > known) {
+        library = dlopen("libucp.so.0", RTLD_LAZY | RTLD_NOLOAD); /* that of osc/ucx */
+        if (NULL != library) {
+            symbol = dlsym(library, "ucp_get_version");
+            (void) dlclose(library);
+        }
+        if (NULL != symbol) {
+            memcpy(&get_version, &symbol, sizeof(symbol)); /* from data to a function */
+            get_version(&major, &minor, &release);
+        }
+        known = 1 < major || (1 == major && 18 <= minor);
+    }
+    return 0 < known;
+}
+
+bool ompi_osc_cached_helper_is_late(ompi_communicator_t *comm, const char *inner, int flavor)
+{
+    return (MPI_WIN_FLAVOR_CREATE == flavor
+            || (MPI_WIN_FLAVOR_ALLOCATE == flavor && 0 == strcmp("ucx", inner)
+                && is_late_in_all_memory()))
+           && has_late_gets(comm, inner);
+}
+
+bool ompi_osc_cached_helper_all_are_near(ompi_communicator_t *comm)
+{
+    return ompi_comm_rank(comm) == farther(comm);
 }
 
 /* Are accumulates of several items wrong in memory of MPI_Win_create?  osc/rdma of 5.0 makes

@@ -108,6 +108,7 @@ typedef struct ompi_osc_cached_helper_t {
     bool threaded;
     int opened;                   /**< memories that our helper serves */
     _Atomic unsigned long served; /**< operations of others on these */
+    _Atomic uint32_t quiet; /**< calls that had nothing to wait for, since the last progress */
 } ompi_osc_cached_helper_t;
 
 /** Of a window that has one. */
@@ -124,6 +125,19 @@ ompi_osc_cached_helper_id(const ompi_osc_cached_helper_t *helper, int rank)
 
     id.part = (NULL == helper->node) ? 0 : (uint32_t) rank + 1;
     return id;
+}
+
+/** A call had nothing to wait for. A program may repeat it until another process has done
+ * something, for which that one may need our progress. */
+static inline void ompi_osc_cached_helper_was_quiet(ompi_osc_cached_helper_t *helper)
+{
+    enum { QUIET = 128 };
+    uint32_t quiet = 1 + atomic_load_explicit(&helper->quiet, memory_order_relaxed);
+
+    atomic_store_explicit(&helper->quiet, (QUIET <= quiet) ? 0 : quiet, memory_order_relaxed);
+    if (OPAL_UNLIKELY(QUIET <= quiet)) {
+        ompi_osc_cached_progress_only(helper->window);
+    }
 }
 
 /** The first error of two calls, of which the first counts. */

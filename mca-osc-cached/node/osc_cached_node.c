@@ -210,6 +210,7 @@ static bool map(ompi_osc_cached_sharing_t *sharing, const osc_cached_shared_conf
 
     sharing->size = osc_cached_shared_size(config);
     if (0 == sharing->size
+        || !ompi_osc_cached_may_map(atomic_load(&ompi_osc_cached_mapped) + sharing->size)
         || (makes
             && (!may_end_at(sharing->size) || 0 != ftruncate(sharing->fd, (off_t) sharing->size)
                 || !grow(sharing, 0, osc_cached_shared_first(config))))) {
@@ -221,6 +222,7 @@ static bool map(ompi_osc_cached_sharing_t *sharing, const osc_cached_shared_conf
         sharing->memory = NULL;
         return false;
     }
+    atomic_fetch_add(&ompi_osc_cached_mapped, sharing->size);
     ret = makes
               ? osc_cached_shared_create(&sharing->shared, sharing->memory, config, grow, sharing)
               : osc_cached_shared_attach(&sharing->shared, sharing->memory, config, grow, sharing);
@@ -400,6 +402,7 @@ void ompi_osc_cached_node_detach(ompi_osc_cached_sharing_t *sharing)
     }
     if (NULL != sharing->memory) {
         (void) munmap(sharing->memory, sharing->size);
+        atomic_fetch_sub(&ompi_osc_cached_mapped, sharing->size);
     }
     if (0 <= sharing->fd) {
         (void) close(sharing->fd);

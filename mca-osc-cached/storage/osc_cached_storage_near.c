@@ -74,8 +74,6 @@ typedef struct ompi_osc_cached_near_t {
     part_t parts[];
 } near_t;
 
-static _Atomic uint64_t mapped; /* bytes, of all windows */
-
 /* NULL: not one of those that are mapped */
 static inline part_t *part_of(near_t *near, int target)
 {
@@ -245,7 +243,7 @@ static void map(part_t *part, const int64_t *told)
         part->base = base;
         part->start = (uint64_t) told[START];
         part->bytes = (uint64_t) told[BYTES];
-        atomic_fetch_add(&mapped, part->bytes);
+        atomic_fetch_add(&ompi_osc_cached_mapped, part->bytes);
     }
 }
 
@@ -259,7 +257,7 @@ static near_t *map_all(ompi_communicator_t *comm, const int64_t (*told)[FIELDS])
     for (int i = 0; i <= last; ++i) {
         bytes += is_near(comm, i, told[i]) ? (uint64_t) told[i][BYTES] : 0;
     }
-    if (!ompi_osc_cached_may_map(atomic_load(&mapped) + bytes)) {
+    if (!ompi_osc_cached_may_map(atomic_load(&ompi_osc_cached_mapped) + bytes)) {
         return NULL;
     }
     while (first <= last && !is_near(comm, first, told[first])) {
@@ -329,7 +327,7 @@ void ompi_osc_cached_storage_release_near(near_t *near)
     for (int i = 0; NULL != near && i < near->count; ++i) {
         if (NULL != near->parts[i].base) {
             (void) munmap((void *) near->parts[i].base, (size_t) near->parts[i].bytes);
-            atomic_fetch_sub(&mapped, near->parts[i].bytes);
+            atomic_fetch_sub(&ompi_osc_cached_mapped, near->parts[i].bytes);
         }
     }
     free(near);

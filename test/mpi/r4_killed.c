@@ -1,7 +1,7 @@
 /* A process that has copies is killed, in a job with fault tolerance: a writer's flush does not wait for it,
- * and the survivors go on. Without fault tolerance (ends) the job ends with an error, and nobody waits for ever.
+ * nor a later one at another owner (4 ranks), and the survivors go on. Without fault tolerance (ends) the job ends with an error, and nobody waits for ever.
  *
- * test: for=osc-cached needs=cache cache="mode=coherent stores=sync" ranks=3 transport=shm,tcp limit=60 mpirun-5.0="--with-ft ulfm" allow="Epoll MOD|send_msg: write failed|UCX +ERROR connect.*Connection refused|UCX_TCP_MAX_CONN_RETRIES|^---|WARNING: The selected|^operation, yet|^When using|^However, fail|^In this framework|^failure scenarios|more processes have sent help"
+ * test: for=osc-cached needs=cache cache="mode=coherent stores=sync" ranks=3,4 transport=shm,tcp limit=60 mpirun-5.0="--with-ft ulfm" allow="Epoll MOD|send_msg: write failed|UCX +ERROR connect.*Connection refused|UCX_TCP_MAX_CONN_RETRIES|^---|WARNING: The selected|^operation, yet|^When using|^However, fail|^In this framework|^failure scenarios|more processes have sent help"
  * test: for=osc-cached needs=cache cache="mode=coherent stores=sync" args="ends" ranks=3 transport=tcp limit=60 expect="killed:process rank "
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
@@ -34,6 +34,7 @@ int main(int argc, char **argv)
     OK(MPI_Win_lock_all(0, win));
     if (2 == test_rank) {
         CHECK(coherent_warm(win, &c, 0, 7, 0), "never a hit");
+        CHECK(test_size <= 3 || coherent_warm(win, &c, 3, 7, 0), "never a hit at the other owner");
         coherent_tell(1);
         raise(SIGKILL);
     } else if (1 == test_rank) {
@@ -42,6 +43,14 @@ int main(int argc, char **argv)
             OK(MPI_Put(&word, 1, MPI_LONG, 0, 7, 1, MPI_LONG, win));
             OK(MPI_Win_flush(0, win));
             CHECK(word == coherent_get(win, 0, 7), "an old value");
+        }
+        if (3 < test_size) { /* whose owner has not heard of it */
+            --word;
+            OK(MPI_Put(&word, 1, MPI_LONG, 3, 7, 1, MPI_LONG, win));
+            OK(MPI_Win_flush(3, win));
+            CHECK(word == coherent_get(win, 3, 7), "an old value");
+            coherent_tell(3);
+            coherent_hear(3);
         }
         coherent_tell(0);
         coherent_hear(0);

@@ -42,7 +42,7 @@ static void test_limits(void **state)
 
 static void test_reach(void **state)
 {
-    int64_t told[OSC_CACHED_TOLD], other[OSC_CACHED_TOLD];
+    int64_t told[OSC_CACHED_TOLD] = {0}, other[OSC_CACHED_TOLD] = {0};
     int descriptor, reached, fifo[2];
     char byte = 7;
     FILE *file = tmpfile();

@@ -331,6 +331,9 @@ osc_cached_push_t osc_cached_client_push(osc_cached_client_t *client, osc_cached
     } else if (OSC_CACHED_REFUSED_NOT != call->refused) {
         finish(client, call);
     }
+    if (remote->account.revoked) { /* its last reply has come while this was pushing */
+        osc_cached_client_leave(client, remote);
+    }
     return pushed;
 }
 
