@@ -141,6 +141,10 @@ static void enter_epoch(ompi_osc_cached_window_t *window, osc_cached_epoch_t epo
     if (NULL != window->coherence && osc_cached_epoch_is_passive(epoch)) {
         expire(window, NULL); /* what is of a fence's epoch, which this one ends */
     }
+    if (OPAL_UNLIKELY(NULL != window->bounces) && NULL == window->busy) {
+        ompi_osc_cached_bounce_forget(window->bounces);
+        window->bounces = NULL;
+    }
     window->epoch = epoch;
     if (NULL != window->coherence && osc_cached_epoch_is_active(epoch)) {
         /* what is of passive epochs: a hit would not wait for the target's MPI_Win_post; and what a
@@ -181,10 +185,6 @@ static void change_epoch(ompi_osc_cached_window_t *window, uint64_t sequence, ui
     ompi_osc_cached_complete_all(window, sequence, true, sync_ns);
     ompi_osc_cached_try_all_again(window);
     enter_epoch(window, osc_cached_epoch_next(window->epoch, event, window->num_locks));
-    if (OPAL_UNLIKELY(NULL != window->bounces) && NULL == window->busy) {
-        ompi_osc_cached_bounce_forget(window->bounces);
-        window->bounces = NULL;
-    }
     ompi_osc_cached_window_unlock(window);
     ompi_osc_cached_verify_compare(window, NULL, sequence);
 }

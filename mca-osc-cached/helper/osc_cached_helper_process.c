@@ -773,8 +773,18 @@ int ompi_osc_cached_helper_lock(osc_cached_remote_t *remote, osc_cached_window_i
 int ompi_osc_cached_helper_unlock(osc_cached_remote_t *remote, osc_cached_window_id_t id)
 {
     osc_cached_call_t call = {.request = {.kind = OSC_CACHED_WIRE_UNLOCK, .window = id}};
+    unsigned spins = 0;
+    uint64_t kept;
+    int ret;
 
-    return ompi_osc_cached_helper_submit(remote, &call);
+    lock();
+    ret = submit(remote, &call);
+    kept = osc_cached_ucx_kept(helper.ucx);
+    while (!osc_cached_ucx_are_gone(helper.ucx, kept)) {
+        let_progress(&spins); /* others wait for the lock, and our program may now compute */
+    }
+    unlock();
+    return ret;
 }
 
 int ompi_osc_cached_helper_flush(osc_cached_remote_t *remote, osc_cached_refusals_t *refusals)

@@ -104,6 +104,19 @@ bool osc_cached_ucx_progress(osc_cached_ucx_t *ucx)
     return false;
 }
 
+uint64_t osc_cached_ucx_kept(const osc_cached_ucx_t *ucx)
+{
+    (void) ucx;
+    return 0;
+}
+
+bool osc_cached_ucx_are_gone(const osc_cached_ucx_t *ucx, uint64_t kept)
+{
+    (void) ucx;
+    (void) kept;
+    return true;
+}
+
 uint32_t osc_cached_ucx_queued(const osc_cached_ucx_t *ucx)
 {
     (void) ucx;
@@ -230,6 +243,8 @@ struct osc_cached_ucx {
     osc_cached_map_t origins; /* UCX's endpoints back to them, by name */
     osc_cached_map_t noted;   /* UCX's endpoints to other threads, by name */
     endpoint_t *connected;
+    uint64_t kept,
+        gone; /* requests that UCX could not send at once, and those of them that it has */
 };
 
 static bool load(const char **why)
@@ -503,6 +518,7 @@ static void on_request_sent(void *request, ucs_status_t status, void *arg)
     message_t *message = arg;
 
     ucp.request_free(request);
+    ++message->ucx->gone;
     if (UCS_OK != status && UCS_ERR_CANCELED != status) { /* that is the end of the endpoint */
         message->ucx->handlers.lost(message->ucx->handlers.context, message->cookie);
     }
@@ -547,14 +563,25 @@ bool osc_cached_ucx_send(osc_cached_ucx_t *ucx, void *endpoint, void *header, si
 
     ucs_status_ptr_t sending;
 
-    (void) ucx;
     message->cookie = cookie;
     sending = ucp.am_send_nbx(endpoint, REQUEST_ID, message->header, OSC_CACHED_REQUEST_BYTES,
                               message->data, data_bytes, &param);
     if (!UCS_PTR_IS_PTR(sending)) {
         free(message);
+    } else {
+        ++ucx->kept;
     }
     return !UCS_PTR_IS_ERR(sending);
+}
+
+uint64_t osc_cached_ucx_kept(const osc_cached_ucx_t *ucx)
+{
+    return ucx->kept;
+}
+
+bool osc_cached_ucx_are_gone(const osc_cached_ucx_t *ucx, uint64_t kept)
+{
+    return kept <= ucx->gone;
 }
 
 bool osc_cached_ucx_progress(osc_cached_ucx_t *ucx)

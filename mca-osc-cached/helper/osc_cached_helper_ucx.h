@@ -95,6 +95,11 @@ bool osc_cached_ucx_send(osc_cached_ucx_t *ucx, void *endpoint, void *message, s
 /** @return whether anything happened */
 bool osc_cached_ucx_progress(osc_cached_ucx_t *ucx);
 
+/** How many requests UCX could not send at once, up to now, and whether as many have gone since:
+ * nobody else sends them while this process is not here. */
+uint64_t osc_cached_ucx_kept(const osc_cached_ucx_t *ucx);
+bool osc_cached_ucx_are_gone(const osc_cached_ucx_t *ucx, uint64_t kept);
+
 /* The target's side; the server's lock */
 
 /**
