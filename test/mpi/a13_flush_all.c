@@ -2,6 +2,7 @@
  * kept of them is right, also with MPI_THREAD_MULTIPLE: an osc/ucx that ends such a flush too early
  * is helped.
  * test: for=osc-cached needs=cache ranks=2,3 transport=shm,tcp limit=120 cache="mode=always"
+ * test: for=osc-cached needs=cache ranks=2,3 transport=shm args=allocate limit=120 cache="mode=always"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -17,8 +18,8 @@ int main(int argc, char **argv)
 
     test_init_thread(&argc, &argv, MPI_THREAD_MULTIPLE);
     test_needs_threads_of_windows();
-    fill(mine);
-    win = test_win_make(mine, BYTES, 1, &base);
+    win = test_win_make((1 < argc) ? NULL : mine, BYTES, 1, &base);
+    fill(base);
     OK(MPI_Win_lock_all(0, win));
     test_barrier();
     get_twice(win);

@@ -1,11 +1,13 @@
 /* S2: gets that the inner component completes after the end of the fence (osc/ucx over shared
- * memory, without our patches) come all the same: two gets of the same bytes, and each has its own.
- * Nor is what has not come yet kept for later rounds, which get the same bytes.
+ * memory, without our patches; with UCX 1.18 from memory of MPI_Win_allocate, too) come all the
+ * same: two gets of the same bytes, and each has its own. Nor is what has not come yet kept for later rounds, which get the same bytes.
  *
  * test: for=osc ranks=3 transport=shm,tcp limit=60
  * test: for=osc-cached needs=cache cache="mode=transparent" ranks=3 transport=shm,tcp limit=60
  * test: for=osc-cached needs=cache cache="mode=coherent stores=none" args=again ranks=3 transport=shm,tcp limit=60
  * test: for=osc-cached needs=cache cache="mode=always" args=again ranks=3 transport=shm,tcp limit=60
+ * test: for=osc-cached needs=cache cache="mode=transparent" args=allocate ranks=3 transport=shm limit=60
+ * test: for=osc-cached needs=cache cache="mode=always" args="allocate again" ranks=3 transport=shm limit=60
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -61,17 +63,23 @@ static int count_wrong(void)
 
 int main(int argc, char **argv)
 {
+    int allocate = argc > 1 && 0 == strcmp("allocate", argv[1]), again = argc > 1 + allocate;
+    unsigned char *base = memory;
     MPI_Win win;
     int wrong = 0;
 
     test_init(&argc, &argv);
-    for (int i = 0; i < BYTES; ++i) {
-        memory[i] = byte_of(test_rank, i);
+    if (allocate) {
+        OK(MPI_Win_allocate(BYTES, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win));
+    } else {
+        OK(MPI_Win_create(base, BYTES, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
     }
-    OK(MPI_Win_create(memory, BYTES, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+    for (int i = 0; i < BYTES; ++i) {
+        base[i] = byte_of(test_rank, i);
+    }
     OK(MPI_Win_fence(0, win));
     for (int round = 0; round < ROUNDS; ++round) {
-        get_all((argc > 1) ? 0 : round, win);
+        get_all(again ? 0 : round, win);
         OK(MPI_Win_fence(0, win));
         for (int i = 0; test_gets_are_late() && i < BARRIERS; ++i) {
             test_barrier();
