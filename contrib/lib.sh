@@ -7,7 +7,7 @@
 # stays free for what a command prints for other programs.
 
 # Numbers have a point, in whatever language messages are.
-[ -z "${LC_ALL-}" ] || { LANG=$LC_ALL && unset LC_ALL; }
+[ -z "${LC_ALL-}" ] || { LANG=$LC_ALL && unset LC_ALL LC_MESSAGES LC_COLLATE LC_CTYPE LC_TIME LANGUAGE; }
 export LANG LC_NUMERIC=C
 
 # --- Talking -----------------------------------------------------------------
@@ -189,6 +189,8 @@ need_packages()
         apt-cache show "$package" >/dev/null 2>&1 ||
             die "the package $package is not in the archives of this machine's apt configuration."
     done
+    phase "Fetching packages" "$log" \
+        "${become[@]}" "${env[@]}" apt-get -q -y --no-install-recommends -o DPkg::Lock::Timeout=300 --download-only install "${missing[@]}"
     # another installation may be under way; packages are not left half installed
     job_can_be_ended=no
     phase "Installing ${missing[*]}" "$log" \

@@ -27,33 +27,43 @@ static bool is_target_held(coherence_t *c, int target)
 typedef struct {
     uint64_t since, looked, asked; /* ns; 0: not yet */
     int owner;                     /* who was asked whom it waits for */
+    uint32_t dead;                 /* so many were told of */
     bool told;
 } patience_t;
 
-/* Those of which Open MPI knows that they have died are told to those whose answers we wait for,
- * each time: one may have died, or been told of to us, before we waited for these; the lock is
- * held. */
-static void look_for_dead(coherence_t *c)
+static void tell_of_death(coherence_t *c, uint32_t rank)
 {
-    uint32_t ranks = ompi_osc_cached_survives_deaths() ? c->copies.config.ranks : 0;
+    for (uint32_t k = 0; k < c->num_dirty; ++k) {
+        if (!c->is_dead[c->dirty[k]] && !is_target_held(c, (int) c->dirty[k])) {
+            ompi_osc_cached_coherence_send(c,
+                                           &(osc_cached_message_t){.kind = OSC_CACHED_MESSAGE_DEAD,
+                                                                   .peer = c->dirty[k],
+                                                                   .owner = c->dirty[k],
+                                                                   .reader = rank,
+                                                                   .count = 1});
+        }
+    }
+}
+
+/* Those of which Open MPI knows that they have died are told to those whose answers we wait for,
+ * once in each wait: a death may have been known before it; the lock is held. */
+static void look_for_dead(coherence_t *c, patience_t *patience)
+{
+    uint32_t ranks = ompi_osc_cached_survives_deaths() ? c->copies.config.ranks : 0, dead = 0;
 
     for (uint32_t i = 0; i < ranks; ++i) {
         if (!c->is_dead[i]
-            && !ompi_osc_cached_is_dead(ompi_group_get_proc_name(c->win->w_group, (int) i))) {
-            continue;
+            && ompi_osc_cached_is_dead(ompi_group_get_proc_name(c->win->w_group, (int) i))) {
+            ompi_osc_cached_coherence_bury(c, i);
         }
-        ompi_osc_cached_coherence_bury(c, i);
-        for (uint32_t k = 0; k < c->num_dirty; ++k) {
-            if (!c->is_dead[c->dirty[k]] && !is_target_held(c, (int) c->dirty[k])) {
-                ompi_osc_cached_coherence_send(
-                    c, &(osc_cached_message_t){.kind = OSC_CACHED_MESSAGE_DEAD,
-                                               .peer = c->dirty[k],
-                                               .owner = c->dirty[k],
-                                               .reader = i,
-                                               .count = 1});
-            }
+        dead += c->is_dead[i];
+    }
+    for (uint32_t i = 0; i < ranks && patience->dead < dead; ++i) {
+        if (c->is_dead[i]) {
+            tell_of_death(c, i);
         }
     }
+    patience->dead = dead;
 }
 
 /* Whom do we wait for?  Ourselves, as an owner: that is known; the lock is held. */
@@ -98,7 +108,7 @@ static void lose_patience(coherence_t *c, patience_t *patience)
     }
     patience->looked = now;
     ompi_osc_cached_helper_enter();
-    look_for_dead(c);
+    look_for_dead(c, patience);
     if (0 == patience->asked && 0 < ompi_osc_cached_numbers.slow_seconds
         && ompi_osc_cached_numbers.slow_seconds < (double) (now - patience->since) / 1e9) {
         patience->asked = now;

@@ -172,6 +172,14 @@ static void on_lost(void *context, void *cookie)
     osc_cached_client_lost(&helper.client, cookie);
 }
 
+static void on_gone(void *context, void *cookie)
+{
+    osc_cached_remote_t *remote = cookie;
+
+    (void) context;
+    ++remote->gone;
+}
+
 static void *reserve(void *context, size_t data_bytes)
 {
     return osc_cached_ucx_reserve(helper.ucx, data_bytes);
@@ -180,7 +188,11 @@ static void *reserve(void *context, size_t data_bytes)
 static bool send_request(void *context, osc_cached_remote_t *remote, void *message,
                          size_t data_bytes)
 {
-    return osc_cached_ucx_send(helper.ucx, remote->context, message, data_bytes, remote);
+    osc_cached_sending_t sending =
+        osc_cached_ucx_send(helper.ucx, remote->context, message, data_bytes, remote);
+
+    remote->kept += OSC_CACHED_SENDING == sending;
+    return OSC_CACHED_LOST != sending;
 }
 
 static bool is_dead(void *context, uint64_t name)
@@ -312,7 +324,8 @@ static const char *start_asking(void)
                                           .sent = on_sent,
                                           .idle = on_idle,
                                           .reply = on_reply,
-                                          .lost = on_lost};
+                                          .lost = on_lost,
+                                          .gone = on_gone};
     osc_cached_client_config_t config = {.alloc = &osc_cached_alloc_default,
                                          .name = my_name(),
                                          .reserve = reserve,
@@ -685,10 +698,12 @@ static bool is_scarce(void)
     return numbers->helper_memory - spares < (double) SESSION_BYTES * ompi_proc_world_size();
 }
 
-/* What is on its way is waited for: the inner component may then wait for others without letting us
- * hear of it. */
+/* What is on its way is waited for, but not long: the inner component may then wait for others
+ * without letting us hear of it. */
 void ompi_osc_cached_helper_give_back(void)
 {
+    enum { LONG = 1000000000 }; /* ns: for a process that has stopped, or reads a file */
+    uint64_t begin = ompi_osc_cached_now();
     unsigned spins = 0;
 
     if (!is_scarce()) {
@@ -700,7 +715,7 @@ void ompi_osc_cached_helper_give_back(void)
         osc_cached_remote_t *remote = OSC_CACHED_LIST_OF(link, osc_cached_remote_t, link);
         osc_cached_mark_t mark = osc_cached_client_mark(&helper.client, remote);
 
-        while (!osc_cached_client_is_done(remote, mark)) {
+        while (!osc_cached_client_is_done(remote, mark) && ompi_osc_cached_now() - begin < LONG) {
             let_progress(&spins);
         }
         osc_cached_client_leave(&helper.client, remote);
@@ -779,8 +794,8 @@ int ompi_osc_cached_helper_unlock(osc_cached_remote_t *remote, osc_cached_window
 
     lock();
     ret = submit(remote, &call);
-    kept = osc_cached_ucx_kept(helper.ucx);
-    while (!osc_cached_ucx_are_gone(helper.ucx, kept)) {
+    kept = remote->kept;
+    while (OMPI_SUCCESS == ret && remote->gone < kept && !remote->lost) {
         let_progress(&spins); /* others wait for the lock, and our program may now compute */
     }
     unlock();

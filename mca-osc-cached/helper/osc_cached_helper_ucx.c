@@ -87,34 +87,21 @@ void *osc_cached_ucx_reserve(osc_cached_ucx_t *ucx, size_t data_bytes)
     return NULL;
 }
 
-bool osc_cached_ucx_send(osc_cached_ucx_t *ucx, void *endpoint, void *message, size_t data_bytes,
-                         void *cookie)
+osc_cached_sending_t osc_cached_ucx_send(osc_cached_ucx_t *ucx, void *endpoint, void *message,
+                                         size_t data_bytes, void *cookie)
 {
     (void) ucx;
     (void) endpoint;
     (void) message;
     (void) data_bytes;
     (void) cookie;
-    return false;
+    return OSC_CACHED_LOST;
 }
 
 bool osc_cached_ucx_progress(osc_cached_ucx_t *ucx)
 {
     (void) ucx;
     return false;
-}
-
-uint64_t osc_cached_ucx_kept(const osc_cached_ucx_t *ucx)
-{
-    (void) ucx;
-    return 0;
-}
-
-bool osc_cached_ucx_are_gone(const osc_cached_ucx_t *ucx, uint64_t kept)
-{
-    (void) ucx;
-    (void) kept;
-    return true;
 }
 
 uint32_t osc_cached_ucx_queued(const osc_cached_ucx_t *ucx)
@@ -243,8 +230,6 @@ struct osc_cached_ucx {
     osc_cached_map_t origins; /* UCX's endpoints back to them, by name */
     osc_cached_map_t noted;   /* UCX's endpoints to other threads, by name */
     endpoint_t *connected;
-    uint64_t kept,
-        gone; /* requests that UCX could not send at once, and those of them that it has */
 };
 
 static bool load(const char **why)
@@ -518,9 +503,11 @@ static void on_request_sent(void *request, ucs_status_t status, void *arg)
     message_t *message = arg;
 
     ucp.request_free(request);
-    ++message->ucx->gone;
     if (UCS_OK != status && UCS_ERR_CANCELED != status) { /* that is the end of the endpoint */
         message->ucx->handlers.lost(message->ucx->handlers.context, message->cookie);
+    }
+    if (UCS_ERR_CANCELED != status) {
+        message->ucx->handlers.gone(message->ucx->handlers.context, message->cookie);
     }
     free(message);
 }
@@ -550,8 +537,8 @@ void *osc_cached_ucx_reserve(osc_cached_ucx_t *ucx, size_t data_bytes)
     return message->header;
 }
 
-bool osc_cached_ucx_send(osc_cached_ucx_t *ucx, void *endpoint, void *header, size_t data_bytes,
-                         void *cookie)
+osc_cached_sending_t osc_cached_ucx_send(osc_cached_ucx_t *ucx, void *endpoint, void *header,
+                                         size_t data_bytes, void *cookie)
 {
     message_t *message = (message_t *) (void *) ((char *) header - offsetof(message_t, header));
     ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS
@@ -563,25 +550,15 @@ bool osc_cached_ucx_send(osc_cached_ucx_t *ucx, void *endpoint, void *header, si
 
     ucs_status_ptr_t sending;
 
+    (void) ucx;
     message->cookie = cookie;
     sending = ucp.am_send_nbx(endpoint, REQUEST_ID, message->header, OSC_CACHED_REQUEST_BYTES,
                               message->data, data_bytes, &param);
-    if (!UCS_PTR_IS_PTR(sending)) {
-        free(message);
-    } else {
-        ++ucx->kept;
+    if (UCS_PTR_IS_PTR(sending)) {
+        return OSC_CACHED_SENDING;
     }
-    return !UCS_PTR_IS_ERR(sending);
-}
-
-uint64_t osc_cached_ucx_kept(const osc_cached_ucx_t *ucx)
-{
-    return ucx->kept;
-}
-
-bool osc_cached_ucx_are_gone(const osc_cached_ucx_t *ucx, uint64_t kept)
-{
-    return kept <= ucx->gone;
+    free(message);
+    return UCS_PTR_IS_ERR(sending) ? OSC_CACHED_LOST : OSC_CACHED_SENT;
 }
 
 bool osc_cached_ucx_progress(osc_cached_ucx_t *ucx)

@@ -45,6 +45,8 @@ typedef struct {
                   size_t data_bytes);
     /** A request did not go, in osc_cached_ucx_progress. */
     void (*lost)(void *context, void *cookie);
+    /** A request that was SENDING is gone, in osc_cached_ucx_progress. */
+    void (*gone)(void *context, void *cookie);
 } osc_cached_ucx_handlers_t;
 
 /**
@@ -89,16 +91,12 @@ void osc_cached_ucx_unlock(osc_cached_ucx_t *ucx, bool sent);
 void *osc_cached_ucx_connect(osc_cached_ucx_t *ucx, const void *address);
 void *osc_cached_ucx_reserve(osc_cached_ucx_t *ucx, size_t data_bytes);
 /** Send a message from osc_cached_ucx_reserve.
- * @return whether it goes; later the handler lost is called with the cookie if it does not */
-bool osc_cached_ucx_send(osc_cached_ucx_t *ucx, void *endpoint, void *message, size_t data_bytes,
-                         void *cookie);
+ * @return whether it goes, now (SENT) or later (SENDING): then the handler gone is called with the
+ *         cookie, and before it the handler lost if it does not go */
+osc_cached_sending_t osc_cached_ucx_send(osc_cached_ucx_t *ucx, void *endpoint, void *message,
+                                         size_t data_bytes, void *cookie);
 /** @return whether anything happened */
 bool osc_cached_ucx_progress(osc_cached_ucx_t *ucx);
-
-/** How many requests UCX could not send at once, up to now, and whether as many have gone since:
- * nobody else sends them while this process is not here. */
-uint64_t osc_cached_ucx_kept(const osc_cached_ucx_t *ucx);
-bool osc_cached_ucx_are_gone(const osc_cached_ucx_t *ucx, uint64_t kept);
 
 /* The target's side; the server's lock */
 

@@ -37,6 +37,7 @@ int main(int argc, char **argv)
     MPI_Win win;
 
     test_init(&argc, &argv);
+    test_skip_if_all_gets_are_late();
     if (test_inner_is("pt2pt") && !test_over_tcp()) {
         test_skip("osc/pt2pt waits for ever over shared memory: too many gets outstanding");
     }

@@ -26,13 +26,14 @@ static void get(int times, MPI_Win win)
 
 int main(int argc, char **argv)
 {
-    int threads = 1 < argc && 0 == strcmp("threads", argv[1]);
+    int threads = 1 < argc && 0 == strcmp("threads", argv[1]), later;
     struct counters c;
     MPI_Info info;
     MPI_Win win;
     int *base;
 
     test_init_thread(&argc, &argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
+    later = threads || test_all_gets_are_late(); /* then a flush of all may leave something undone */
     win = test_win_make(NULL, N * sizeof(int), sizeof(int), &base);
     counters_open(&c, &win);
     for (int i = 0; i < N; ++i) {
@@ -46,12 +47,12 @@ int main(int argc, char **argv)
     OK(MPI_Info_free(&info));
     OK(MPI_Win_flush_all(win));
     get(3, win);
-    COUNTS(&c, "hits", threads ? 0 : 2, "after a flush of all");
+    COUNTS(&c, "hits", later ? 0 : 2, "after a flush of all");
     OK(MPI_Win_unlock_all(win));
     test_barrier();
     OK(MPI_Win_lock_all(0, win));
     get(3, win);
-    COUNTS(&c, "hits", threads ? 2 : 5, "in the next epoch");
+    COUNTS(&c, "hits", later ? 2 : 5, "in the next epoch");
     OK(MPI_Win_unlock_all(win));
     counters_close(&c);
     OK(MPI_Win_free(&win));

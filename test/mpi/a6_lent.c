@@ -39,6 +39,7 @@ int main(int argc, char **argv)
     MPI_Win win;
 
     test_init(&argc, &argv);
+    test_skip_if_all_gets_are_late();
     OK(MPI_Comm_group(MPI_COMM_WORLD, &world));
     OK(MPI_Group_incl(world, 1, &ranks[0], &zero));
     OK(MPI_Group_incl(world, 1, &ranks[1], &one));

@@ -32,7 +32,7 @@ mpi_die() {
 }
 
 # Numbers have a point, in whatever language messages are.
-[[ -z ${LC_ALL-} ]] || { LANG=$LC_ALL && unset LC_ALL; }
+[[ -z ${LC_ALL-} ]] || { LANG=$LC_ALL && unset LC_ALL LC_MESSAGES LC_COLLATE LC_CTYPE LC_TIME LANGUAGE; }
 export LANG LC_NUMERIC=C
 
 mpi_nodes=$(cd "${BASH_SOURCE[0]%/*}/../nodes" && pwd)

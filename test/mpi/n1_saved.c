@@ -48,6 +48,7 @@ int main(int argc, char **argv)
     int *base;
 
     test_init(&argc, &argv);
+    test_skip_if_all_gets_are_late();
     win = test_win_make(NULL, EPOCHS * WORDS * sizeof(int), sizeof(int), &base);
     for (int i = 0; i < EPOCHS * WORDS; ++i) {
         base[i] = 1000 * test_rank + i;

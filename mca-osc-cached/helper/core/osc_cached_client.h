@@ -55,7 +55,9 @@ typedef struct osc_cached_remote {
     osc_cached_link_t answers; /**< calls that wait for theirs, but for locks, the oldest first */
     uint32_t pushing;          /**< calls that are not sent to the end */
     bool lost;                 /**< a request could not be sent, or it has died */
-    void *context;             /**< the owner's */
+    void *context;             /**< the owner's, */
+    uint64_t kept, gone;       /**< requests that the network could not take at once, and those of
+                                  them that it has taken since */
 } osc_cached_remote_t;
 
 /** What was refused of the operations on a window at one process. */
