@@ -36,9 +36,12 @@ int main(int argc, char **argv)
         CHECK(coherent_warm(win, &c, 0, 7, 0), "never a hit");
         CHECK(test_size <= 3 || coherent_warm(win, &c, 3, 7, 0), "never a hit at the other owner");
         coherent_tell(1);
+        coherent_hear(1); /* it has heard: what is on its way may die with this process */
         raise(SIGKILL);
     } else if (1 == test_rank) {
         coherent_hear(2);
+        coherent_tell(2);
+        usleep(200000); /* it is dead */
         for (int i = 0; i < 3; ++i, ++word) {
             OK(MPI_Put(&word, 1, MPI_LONG, 0, 7, 1, MPI_LONG, win));
             OK(MPI_Win_flush(0, win));
