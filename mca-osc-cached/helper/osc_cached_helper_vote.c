@@ -156,7 +156,7 @@ static bool has_late_gets(ompi_communicator_t *comm, const char *inner)
 /* UCX 1.18 does so with memory of MPI_Win_allocate, too. */
 static bool is_late_in_all_memory(void)
 {
-    static int known = -1; /* the same for all threads */
+    static _Atomic int known = -1; /* the same for all threads */
     void (*get_version)(unsigned *major, unsigned *minor, unsigned *release) = NULL;
     unsigned major = 0, minor = 0, release = 0;
     void *library, *symbol = NULL;
