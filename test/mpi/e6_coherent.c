@@ -81,6 +81,7 @@ int main(int argc, char **argv)
 {
     struct counters c;
     MPI_Win win;
+    unsigned long messages = 0;
     long *base, rounds;
 
     test_init(&argc, &argv);
@@ -108,10 +109,14 @@ int main(int argc, char **argv)
               "%ld: writer %d, reader %d", value, writer, test_rank);
         told = sum(&c, "coherence_dropped") - told;
         if (one_node && together) {
-            CHECK(1 == told, "%ld: writer %d, %lu messages", value, writer, told);
+            CHECK(1 == told || (ROUNDS != rounds && 2 == told), "%ld: writer %d, %lu messages",
+                  value, writer, told);
+            messages += told;
         }
         test_barrier();
     }
+    /* where a put traps before its hold is there, a request that was late may come between */
+    CHECK(2 * (long) messages <= 3 * rounds, "%lu messages for %ld writes", messages, rounds);
     if (!together) {
         COUNTS(&c, "node_hits", 0, "private");
         COUNTS(&c, "node_bytes", 0, "private");
