@@ -188,7 +188,10 @@ __opal_attribute_noinline__ static int flush_busy(ompi_osc_cached_window_t *wind
  * begun one before it could know that they are counted again, and issue it after the flush. */
 static bool completes_uncounted(const ompi_osc_cached_window_t *window)
 {
-    return !window->threaded && !ompi_osc_cached_flush_is_partial(window);
+    return !window->threaded
+           && (!ompi_osc_cached_flush_is_partial(window)
+               || (OSC_CACHED_FLUSH_LOCKED == window->flush_first
+                   && OSC_CACHED_EPOCH_LOCK != window->epoch));
 }
 
 static int flush_every(ompi_osc_cached_window_t *window, bool at_target,

@@ -1,10 +1,10 @@
-/* For test/mpi/selection: makes one window of each kind and prints how that went; no test by
- * itself.
+/* For test/mpi/selection: makes one window of each kind, reads through those that have memory, and
+ * prints how that went; no test by itself.
  *
- * One line per kind: "create: ok" or "create: error class N"; with -DDEVEL (developer headers) and
- * components that are DSOs also the file that frees the window (osc/cached leaves MPI_Get to the
- * component under it where nothing is cached), and the file that serves MPI_Get. Then the libraries of one-sided
- * communication that are loaded, ours left out.
+ * One line per kind: "create: ok", "create: error class N" or "create: wrong"; with -DDEVEL
+ * (developer headers) and components that are DSOs also the file that frees the window (osc/cached
+ * leaves MPI_Get to the component under it where nothing is cached), and the file that serves
+ * MPI_Get. Then the libraries of one-sided communication that are loaded, ours left out.
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -45,9 +45,27 @@ static void servers(MPI_Win win)
     (void) win;
 }
 
-static void report(const char *kind, int rc, MPI_Win *win)
+/* Whether every process can read what another one has; memory: of this process, NULL: none. */
+static int reads(MPI_Win win, int *memory)
 {
-    int class = 0;
+    int other = (test_rank + 1) % test_size, got = -1, wrong;
+
+    if (NULL == memory) {
+        return 1;
+    }
+    OK(MPI_Win_fence(0, win));
+    memory[1] = 1000 + test_rank;
+    OK(MPI_Win_fence(0, win));
+    OK(MPI_Get(&got, 1, MPI_INT, other, sizeof(int), 1, MPI_INT, win));
+    OK(MPI_Win_fence(0, win));
+    wrong = 1000 + other != got;
+    OK(MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+    return !wrong;
+}
+
+static void report(const char *kind, int rc, MPI_Win *win, int *memory)
+{
+    int class = 0, right;
 
     MPI_Error_class(rc, &class);
     if (MPI_SUCCESS != rc) {
@@ -57,8 +75,9 @@ static void report(const char *kind, int rc, MPI_Win *win)
         }
         return;
     }
+    right = reads(*win, memory);
     if (0 == test_rank) {
-        printf("%s: ok ", kind);
+        printf("%s: %s ", kind, right ? "ok" : "wrong");
         servers(*win);
         printf("\n");
     }
@@ -104,16 +123,17 @@ static void libraries(void)
 
 int main(int argc, char **argv)
 {
-    int memory[4], *base;
+    int memory[4], *base = NULL, rc;
     MPI_Win win = MPI_WIN_NULL;
 
     test_init(&argc, &argv);
     report("create", MPI_Win_create(memory, sizeof(memory), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win),
-           &win);
-    report("allocate", MPI_Win_allocate(64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win), &win);
-    report("dynamic", MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win), &win);
-    report("shared", MPI_Win_allocate_shared(64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win),
-           &win);
+           &win, memory);
+    rc = MPI_Win_allocate(64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+    report("allocate", rc, &win, base);
+    report("dynamic", MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win), &win, NULL);
+    rc = MPI_Win_allocate_shared(64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+    report("shared", rc, &win, base);
     if (0 == test_rank) {
         libraries();
     }

@@ -454,7 +454,7 @@ static void damage_is_noticed(void **state)
     for (uint32_t i = 0; i < times; ++i) {
         segment_t segment;
         osc_cached_shared_t *shared = &segment.shared, other;
-        uint32_t what = random_below(&random, 6);
+        uint32_t what = random_below(&random, 7);
         uint64_t value = (uint64_t) random_below(&random, 1u << 30) << random_below(&random, 34);
         osc_cached_shared_line_t *line;
 
@@ -478,6 +478,14 @@ static void damage_is_noticed(void **state)
         case 2:
             atomic_store(&shared->owners[random_below(&random, 256)], (uint32_t) value);
             break;
+        case 6: /* all that the units of a line know, as a stray memset would leave it */
+            for (uint64_t unit = 0; unit < (uint32_t) atomic_load(&line->place);
+                 unit += OSC_CACHED_SHARED_UNIT) {
+                atomic_store(&shared->owners[(atomic_load(&line->place) >> 32)
+                                             + unit / OSC_CACHED_SHARED_UNIT],
+                             0 == value % 2 ? 0 : UINT32_MAX);
+            }
+            break;
         case 3:
             shared->header->config.max_slots = 3;
             break;
@@ -495,6 +503,16 @@ static void damage_is_noticed(void **state)
                 assert_true(is_whole(key, words, bytes_of(key)));
             } else {
                 (void) fetch(&other, key);
+            }
+        }
+        if (6 == what) { /* the hand comes by */
+            for (uint32_t j = PLACES; j < 4 * PLACES; ++j) {
+                (void) fetch(&other, key_of(1, j));
+            }
+            for (uint32_t j = 0; j < PLACES; ++j) {
+                if (hit(&other, key_of(1, j), words, bytes_of(key_of(1, j)))) {
+                    assert_true(is_whole(key_of(1, j), words, bytes_of(key_of(1, j))));
+                }
             }
         }
         if (!osc_cached_shared_is_good(shared)) {

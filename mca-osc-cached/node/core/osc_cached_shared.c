@@ -24,7 +24,11 @@ enum {
     LOCK_TRIES = 100,    /* with a yield in between */
     GROW_REST = 4096,    /* insertions after grow has failed */
     LEAST_GROWTH = 4096, /* units */
+    LONG_COPY = 32768,   /* bytes that memmove may write past the caches */
 };
+
+/* The owner of a unit that no line has: neither what stray zeros nor what stray ones would say. */
+#define NOBODY UINT32_C(0xf4eef4ee)
 
 typedef osc_cached_shared_line_t line_t;
 typedef osc_cached_shared_header_t header_t;
@@ -65,7 +69,7 @@ uint64_t osc_cached_shared_size(const osc_cached_shared_config_t *config)
 {
     bool good = is_power(config->slots) && is_power(config->max_slots)
                 && OSC_CACHED_SHARED_WAYS <= config->slots && config->slots <= config->max_slots
-                && config->max_slots < UINT32_MAX && OSC_CACHED_SHARED_UNIT <= config->memory
+                && config->max_slots < NOBODY && OSC_CACHED_SHARED_UNIT <= config->memory
                 && config->memory <= config->max_memory && config->max_memory < UINT64_C(1) << 36;
 
     return good ? parts_of(config).end : 0;
@@ -130,6 +134,14 @@ static bool grow_arena(const osc_cached_shared_t *shared, uint64_t first, uint64
     return grow_parts(shared, shared->arena, OSC_CACHED_SHARED_UNIT, shared->owners, first, count);
 }
 
+static void own_units(const osc_cached_shared_t *shared, uint64_t first, uint64_t units,
+                      uint32_t owner)
+{
+    for (uint64_t i = first; i < first + units; ++i) {
+        atomic_store_explicit(&shared->owners[i], owner, memory_order_relaxed);
+    }
+}
+
 int osc_cached_shared_create(osc_cached_shared_t *shared, void *memory,
                              const osc_cached_shared_config_t *config,
                              osc_cached_shared_grow_fn_t grow, void *context)
@@ -154,6 +166,7 @@ int osc_cached_shared_create(osc_cached_shared_t *shared, void *memory,
     if (0 != failed) {
         return OSC_CACHED_NO_MEMORY;
     }
+    own_units(shared, 0, units, NOBODY);
     shared->header->config = *config;
     atomic_store(&shared->header->slots, config->slots);
     atomic_store(&shared->header->limit, units);
@@ -298,14 +311,6 @@ static void write_line(line_t *line, osc_cached_key_t key, uint64_t stamp, uint6
     atomic_store_explicit(&line->sequence, sequence + 1, memory_order_release);
 }
 
-static void own_units(const osc_cached_shared_t *shared, uint64_t first, uint64_t units,
-                      uint32_t owner)
-{
-    for (uint64_t i = first; i < first + units; ++i) {
-        atomic_store_explicit(&shared->owners[i], owner, memory_order_relaxed);
-    }
-}
-
 static void empty_line(osc_cached_shared_t *shared, uint64_t slot)
 {
     static const osc_cached_key_t nothing = {0, -1, 0};
@@ -322,7 +327,7 @@ static void drop_line(osc_cached_shared_t *shared, uint64_t slot)
     uint64_t first = first_of(line), units = units_of(line);
 
     empty_line(shared, slot);
-    own_units(shared, first, units, 0);
+    own_units(shared, first, units, NOBODY);
     --shared->header->occupied;
 }
 
@@ -364,7 +369,7 @@ static bool is_trusted(osc_cached_shared_t *shared, uint64_t slot)
 static bool is_free(const osc_cached_shared_t *shared, uint64_t first, uint64_t units)
 {
     for (uint64_t i = first; i < first + units; ++i) {
-        if (0 != atomic_load_explicit(&shared->owners[i], memory_order_relaxed)) {
+        if (NOBODY != atomic_load_explicit(&shared->owners[i], memory_order_relaxed)) {
             return false;
         }
     }
@@ -379,7 +384,7 @@ static void recover(osc_cached_shared_t *shared)
     header_t *header = shared->header;
 
     header->occupied = 0;
-    own_units(shared, 0, limit_of(shared), 0);
+    own_units(shared, 0, limit_of(shared), NOBODY);
     for (uint64_t slot = 0; slot < slots_of(shared); ++slot) {
         line_t *line = &shared->lines[slot];
 
@@ -505,7 +510,7 @@ static bool more_units(osc_cached_shared_t *shared)
             return false;
         }
     }
-    own_units(shared, limit, more, 0);
+    own_units(shared, limit, more, NOBODY);
     atomic_store_explicit(&shared->header->limit, limit + more, memory_order_release);
     atomic_fetch_add(&shared->header->growths, 1);
     return true;
@@ -530,7 +535,7 @@ static void clear_units(osc_cached_shared_t *shared, uint64_t first, uint64_t un
     for (uint64_t i = first; i < first + units; ++i) {
         uint32_t owner = atomic_load_explicit(&shared->owners[i], memory_order_relaxed);
 
-        if (0 != owner) {
+        if (NOBODY != owner) {
             if (!is_dead(shared, &shared->lines[owner - 1])) {
                 atomic_fetch_add(&shared->header->evictions, 1);
             }
@@ -549,7 +554,7 @@ static void move_line(osc_cached_shared_t *shared, uint64_t slot, uint64_t first
     (void) begin_change(line);
     osc_cached_shared_copy(shared->arena + first * OSC_CACHED_SHARED_UNIT,
                            shared->arena + old * OSC_CACHED_SHARED_UNIT, bytes);
-    own_units(shared, old, units, 0);
+    own_units(shared, old, units, NOBODY);
     own_units(shared, first, units, (uint32_t) slot + 1);
     write_line(line, key_of(line), atomic_load_explicit(&line->stamp, memory_order_relaxed),
                first << 32 | bytes);
@@ -582,12 +587,15 @@ static bool find_units(osc_cached_shared_t *shared, uint64_t units, uint64_t *fi
             continue;
         }
         owner = atomic_load_explicit(&shared->owners[unit], memory_order_relaxed);
-        if (0 == owner) {
+        if (NOBODY == owner) {
             ++run;
             continue;
         }
+        if (!is_trusted(shared, owner - 1)) {
+            return false;
+        }
         line = &shared->lines[owner - 1];
-        if (!is_trusted(shared, owner - 1) || first_of(line) != unit) {
+        if (first_of(line) != unit) {
             osc_cached_shared_condemn(shared);
             return false;
         }
@@ -701,6 +709,10 @@ static bool insert(osc_cached_shared_t *shared, osc_cached_key_t key, uint64_t s
     clear_units(shared, first, units);
     slot = find_slot(shared, hash);
     to = shared->arena + first * OSC_CACHED_SHARED_UNIT;
+    if (LONG_COPY
+        <= bytes) { /* such stores may otherwise be seen before that the lines are empty */
+        atomic_thread_fence(memory_order_seq_cst);
+    }
     if (NULL == buffer->type) {
         osc_cached_shared_copy(to, buffer->address, bytes);
     } else {
@@ -768,9 +780,9 @@ static bool is_hand_right(const osc_cached_shared_t *shared)
     uint64_t hand = shared->header->hand;
     uint32_t owner = (hand < limit_of(shared))
                          ? atomic_load_explicit(&shared->owners[hand], memory_order_relaxed)
-                         : 0;
+                         : NOBODY;
 
-    return 0 == owner || hand == first_of(&shared->lines[owner - 1]);
+    return NOBODY == owner || hand == first_of(&shared->lines[owner - 1]);
 }
 
 static int find_broken(osc_cached_shared_t *shared)
@@ -802,7 +814,7 @@ static int find_broken(osc_cached_shared_t *shared)
         }
     }
     for (uint64_t i = 0; i < limit_of(shared); ++i) {
-        owned += 0 != atomic_load(&shared->owners[i]);
+        owned += NOBODY != atomic_load(&shared->owners[i]);
     }
     if (owned != units) {
         return 3;

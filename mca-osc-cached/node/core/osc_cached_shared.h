@@ -137,7 +137,7 @@ typedef struct {
     osc_cached_shared_target_t *targets;
     void *extra;
     osc_cached_shared_layouts_t *layouts;
-    _Atomic uint32_t *owners; /**< by unit: line plus 1; 0: free */
+    _Atomic uint32_t *owners; /**< by unit: line plus 1, or nobody */
     _Atomic uint32_t *tags;
     osc_cached_shared_line_t *lines;
     char *arena;
