@@ -33,7 +33,11 @@ int main(int argc, char **argv)
     int *base;
 
     test_init_thread(&argc, &argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
-    later = threads || test_all_gets_are_late(); /* then a flush of all may leave something undone */
+    if (threads) {
+        test_needs_threads_of_windows();
+    }
+    later =
+        threads || test_all_gets_are_late(); /* then a flush of all may leave something undone */
     win = test_win_make(NULL, N * sizeof(int), sizeof(int), &base);
     counters_open(&c, &win);
     for (int i = 0; i < N; ++i) {

@@ -157,14 +157,14 @@ static int is_known(void)
     return 0 <= fd && 607 <= major * 100 + minor;
 }
 
-/* MPI_Win_free of a file that is removed then: nobody can read what it would write. */
-static void unlinked(void)
+/* MPI_Win_free writes nothing: the file is removed then, and nobody can read it (unlink), or its
+ * bytes are not needed (discard). */
+static void unwritten(const char *key)
 {
     MPI_Win win;
     char *mine;
 
-    OK(storage_allocate((MPI_Aint) (PAGES * page), 1, &mine, &win, "gone", "storage_alloc_unlink",
-                        "true", NULL));
+    OK(storage_allocate((MPI_Aint) (PAGES * page), 1, &mine, &win, "gone", key, "true", NULL));
     base = mine;
     base[9 * page] = 1;
     forget();
@@ -272,7 +272,8 @@ int main(int argc, char **argv)
     }
     base = NULL;
     fails = 0;
-    unlinked();
+    unwritten("storage_alloc_unlink");
+    unwritten("storage_alloc_discard");
     storage_end();
     return test_done();
 }

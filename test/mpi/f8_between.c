@@ -66,8 +66,9 @@ int main(int argc, char **argv)
     char shared[160], flag[160], got[8] = "", *base;
     MPI_Win win;
 
-    storage_begin();
     test_init(&argc, &argv);
+    test_needs_small_windows();
+    storage_begin();
     OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
     strcpy(shared, storage_name("shared"));
     strcpy(flag, storage_name("flag"));
