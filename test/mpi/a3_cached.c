@@ -30,12 +30,12 @@ static void check(const long *buf, int t, int at)
 int main(int argc, char **argv)
 {
     long *base;
+    int ways;
 
     test_init(&argc, &argv);
-    if (test_inner_is("pt2pt")) {
-        test_skip("osc/pt2pt waits for ever in MPI_Win_unlock of one of several targets");
-    }
-    for (int locks = 0; locks < 2; ++locks) {
+    /* osc/pt2pt waits for ever in MPI_Win_unlock of one of several targets */
+    ways = test_inner_is("pt2pt") ? 1 : 2;
+    for (int locks = 0; locks < ways; ++locks) {
         struct counters c;
         MPI_Win win = test_win_make(NULL, N * sizeof(long), sizeof(long), &base);
 

@@ -1,8 +1,9 @@
 /* E5: without memory for the segment each process has its own cache, and a help text says so; with
- * little of it, what does not fit is fetched again. The same where files must not be as large, which
- * the segment is to the kernel. Info keys limit it. Many windows leave the program descriptors. A
- * timer of the program does not keep memory from coming, on kernels that give up at any signal. What
- * one process has used up, others of its node pay for. Nobody but the user may open the segment.
+ * little of it, or when the system has no more (full), what does not fit is fetched again. The same
+ * where files must not be as large, which the segment is to the kernel. Info keys limit it. Many
+ * windows leave the program descriptors. A timer of the program does not keep memory from coming, on
+ * kernels that give up at any signal. What one process has used up, others of its node pay for.
+ * Nobody but the user may open the segment.
  *
  * test: for=osc-cached needs=cache cache="mode=always share=on memory=64K" ranks=3 transport=shm limit=60 cflags=-rdynamic args=none expect="text:Each process keeps a cache"
  * test: for=osc-cached needs=cache cache="mode=always share=on memory=600K" ranks=3,4 transport=shm,tcp limit=60 cflags=-rdynamic args=little
@@ -10,6 +11,8 @@
  * test: for=osc-cached needs=cache cache="mode=always share=on" ranks=3 transport=shm limit=60 cflags=-rdynamic args=keys
  * test: for=osc-cached needs=cache cache="mode=always share=on memory=1G" ranks=3 transport=shm,tcp limit=60 cflags=-rdynamic args=descriptors expect="text:Each process keeps a cache"
  * test: for=osc-cached needs=cache cache="mode=always share=on" ranks=3 transport=shm limit=60 cflags=-rdynamic args=signals
+ * test: for=osc-cached needs=cache cache="mode=always share=on" ranks=3 transport=shm limit=60 cflags=-rdynamic args=full
+ * test: for=osc-cached needs=cache cache="mode=always share=on" ranks=3 transport=shm limit=60 cflags=-rdynamic args="full soon" expect="text:Each process keeps a cache"
  * test: for=osc-cached needs=cache cache="mode=always share=on memory=1M" ranks=4 transport=shm limit=60 cflags=-rdynamic args=pool
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
@@ -30,6 +33,7 @@ enum { FEW = 400, POOLED = 450, MANY = 2000 /* pieces */, BYTES = 4096, ROUNDS =
 enum { WINDOWS = 300, FILES = 256, KEYED = 65536 };
 
 static int interrupted;
+static off_t room = -1; /* bytes that the system has left, when it is full */
 
 /* In the place of the C library's: as Linux of some years ago does it for files in memory, in a
  * program with a timer that is as fast as 1.5 MiB of memory come. */
@@ -37,6 +41,12 @@ int posix_fallocate(int file, off_t from, off_t length)
 {
     if (interrupted && 3 << 19 < length) {
         return EINTR;
+    }
+    if (0 <= room) {
+        if (room < length) {
+            return ENOSPC;
+        }
+        room -= length;
     }
     return (0 == syscall(SYS_fallocate, file, 0, from, length)) ? 0 : errno;
 }
@@ -144,6 +154,9 @@ int main(int argc, char **argv)
         many();
         return test_done();
     }
+    if (0 == strcmp("full", argv[1])) {
+        room = (2 < argc) ? 1 << 17 : 3 << 18;
+    }
     win = (0 == strcmp("keys", argv[1]))
               ? keyed_window(NULL, pieces * BYTES, 1, &base, "ompi_osc_cached_memory", "64K",
                              "ompi_osc_cached_adaptive", "false", NULL)
@@ -173,12 +186,14 @@ int main(int argc, char **argv)
             }
         }
     }
-    if (0 == strcmp("none", argv[1]) || 0 == strcmp("limit", argv[1])) {
+    if (0 == strcmp("none", argv[1]) || 0 == strcmp("limit", argv[1]) || 2 < argc) {
         COUNTS(&c, "node_hits", 0, "there is no segment");
     } else if (last != test_rank) {
         CHECK(0 < counter(&c, "node_bytes"), "there is no segment");
         CHECK(0 != strcmp("keys", argv[1]) || counter(&c, "node_bytes") < 16 * KEYED,
               "the segment has %lu bytes", counter(&c, "node_bytes"));
+        CHECK(0 > room || counter(&c, "node_bytes") < 3 * (3 << 18), "the segment has %lu bytes",
+              counter(&c, "node_bytes"));
     }
     counters_add_up(&c);
     OK(MPI_Win_unlock_all(win));

@@ -26,6 +26,7 @@ int main(int argc, char **argv)
         (void) coherent_get(win, OWNER, WORDS - 1);
     }
     test_set_key(win, "ompi_osc_cached_mode", (USER == test_rank) ? "user" : "coherent");
+    OK(MPI_Win_flush_all(win)); /* from here on */
     test_barrier();
     for (long round = 0; round < ROUNDS; ++round) {
         if (USER == test_rank) {
@@ -53,7 +54,12 @@ int main(int argc, char **argv)
     }
     if (USER == test_rank) {
         CHECK(0 < counter(&c, "hits"), "mode user kept nothing");
+    } else if (READER
+               == test_rank) { /* what a process in mode coherent keeps is the others', too */
+        CHECK(coherent_warm(win, &c, OWNER, PLACE, ROUNDS), "mode coherent keeps nothing");
+        CHECK(0 < counter(&c, "node_bytes"), "there is no segment");
     }
+    test_barrier(); /* an owner that waits in MPI_Win_free gives no copies */
     OK(MPI_Win_unlock_all(win));
     counters_close(&c);
     OK(MPI_Win_free(&win));
