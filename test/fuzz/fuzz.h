@@ -72,6 +72,7 @@ struct options {
     bool changes;                   /* change info keys in the middle of everything */
     bool flush_each;                /* complete each target on its own */
     const char *files;              /* folder for windows on files, instead of MPI_Win_allocate */
+    bool cold;                      /* most of their bytes are not in memory */
     bool strided;                   /* accumulates with derived datatypes, too */
     bool room;                      /* accumulates have more room than data */
     int broken;

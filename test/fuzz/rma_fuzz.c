@@ -59,6 +59,7 @@ static void usage(void)
          "  --changes          change info keys in the middle of everything\n"
          "  --flush-each       complete the operations of each target by a flush of that target\n"
          "  --files=DIR        windows of MPI_Win_allocate are on files in this directory\n"
+         "  --cold             helpers find the bytes of most gets from files not in memory\n"
          "  --strided          accumulates with derived datatypes, too\n"
          "  --room             accumulates have more room, there or in results, than data\n"
          "  --without=LIST     of requests (but "
@@ -86,15 +87,29 @@ static void parse(int argc, char **argv)
 {
     static const char *const memories[] = {"both", "create", "allocate"};
     static const char *const breaks[] = {"nothing", "model", "foreign"};
-    static const struct option known[] = {
-        {"seed", 1, NULL, 's'},      {"ops", 1, NULL, 'o'},          {"seconds", 1, NULL, 'n'},
-        {"per-round", 1, NULL, 'p'}, {"mode", 1, NULL, 'm'},         {"scope-flush", 0, NULL, 'f'},
-        {"threads", 1, NULL, 't'},   {"windows", 1, NULL, 'w'},      {"memory", 1, NULL, 'y'},
-        {"sync", 1, NULL, 'k'},      {"window-bytes", 1, NULL, 'b'}, {"get-bytes", 1, NULL, 'g'},
-        {"info", 1, NULL, 'i'},      {"changes", 0, NULL, 'c'},      {"flush-each", 0, NULL, 'e'},
-        {"without", 1, NULL, 'u'},   {"break", 1, NULL, 'x'},        {"strided", 0, NULL, 'd'},
-        {"files", 1, NULL, 'l'},     {"room", 0, NULL, 'r'},         {"help", 0, NULL, 'h'},
-        {NULL, 0, NULL, 0}};
+    static const struct option known[] = {{"seed", 1, NULL, 's'},
+                                          {"ops", 1, NULL, 'o'},
+                                          {"seconds", 1, NULL, 'n'},
+                                          {"per-round", 1, NULL, 'p'},
+                                          {"mode", 1, NULL, 'm'},
+                                          {"scope-flush", 0, NULL, 'f'},
+                                          {"threads", 1, NULL, 't'},
+                                          {"windows", 1, NULL, 'w'},
+                                          {"memory", 1, NULL, 'y'},
+                                          {"sync", 1, NULL, 'k'},
+                                          {"window-bytes", 1, NULL, 'b'},
+                                          {"get-bytes", 1, NULL, 'g'},
+                                          {"info", 1, NULL, 'i'},
+                                          {"changes", 0, NULL, 'c'},
+                                          {"flush-each", 0, NULL, 'e'},
+                                          {"without", 1, NULL, 'u'},
+                                          {"break", 1, NULL, 'x'},
+                                          {"strided", 0, NULL, 'd'},
+                                          {"files", 1, NULL, 'l'},
+                                          {"room", 0, NULL, 'r'},
+                                          {"help", 0, NULL, 'h'},
+                                          {"cold", 0, NULL, 'a'},
+                                          {NULL, 0, NULL, 0}};
     int c;
 
     while ((c = getopt_long(argc, argv, "", known, NULL)) >= 0) {
@@ -159,6 +174,9 @@ static void parse(int argc, char **argv)
             break;
         case 'l':
             options.files = optarg;
+            break;
+        case 'a':
+            options.cold = true;
             break;
         case 'u':
             for (char *word = strtok(optarg, ","); NULL != word; word = strtok(NULL, ",")) {
