@@ -65,15 +65,17 @@ static void measure_warm(struct micro_window *memory, struct micro_window *file,
                                 {file, buffer, bytes, bytes, size / bytes, 2029, 0}};
     struct micro_subject subjects[] = {{micro_get_flush, &gets[0], 0, NULL},
                                        {micro_get_flush, &gets[1], 0, NULL}};
+    char name[64];
 
+    snprintf(name, sizeof(name), "warm%s", micro_option("case", ""));
     for (int i = 0; i < 2; ++i) {
         micro_get_flush(&gets[i], 64);
         micro_check(&gets[i]);
     }
     micro_interleave(subjects, 2, rounds);
-    micro_print("storage", "warm", bytes, "memory", "ns", subjects[0].ns, rounds);
-    micro_print("storage", "warm", bytes, "file", "ns", subjects[1].ns, rounds);
-    micro_print_ratio("storage", "warm", bytes, "file/memory", subjects[1].ns, subjects[0].ns, 1, 0,
+    micro_print("storage", name, bytes, "memory", "ns", subjects[0].ns, rounds);
+    micro_print("storage", name, bytes, "file", "ns", subjects[1].ns, rounds);
+    micro_print_ratio("storage", name, bytes, "file/memory", subjects[1].ns, subjects[0].ns, 1, 0,
                       rounds);
 }
 
@@ -137,7 +139,7 @@ static void measure_sync(long rounds)
         }
     }
     for (int i = 0; i < 3; ++i) {
-        micro_print("storage", "sync", synced_size / MIB, names[i], "ns", subjects[i].ns, rounds);
+        micro_print("storage", "sync", synced_size, names[i], "ns", subjects[i].ns, rounds);
     }
 }
 
@@ -188,7 +190,8 @@ static void measure_first(struct micro_window *ahead, struct micro_window *rando
     struct micro_gets gets[] = {{ahead, buffer, PAGE, PAGE, size / PAGE, 20297, 0},
                                 {random, buffer, PAGE, PAGE, size / PAGE, 20297, 0}};
 
-    for (int i = 0; i < 2; ++i) {
+    for (int turn = 0; turn < 2; ++turn) {
+        int i = (turn + window) % 2;
         double before = bytes_read(), start = micro_now_ns();
 
         micro_get_flush(&gets[i], FIRST);

@@ -24,6 +24,7 @@
 
 enum { BYTES = 64, ADDRESSES = 256, BATCH = 64, OTHER = 2 /* rank */ };
 enum { FIRST_ALONE, BOTH, SECOND_ALONE, TURNS };
+enum { PARTS = 7 }; /* of the rounds, between which the windows take turns */
 
 typedef struct {
     _Alignas(128) struct micro_gets gets; /* which a thread changes with each get */
@@ -98,36 +99,50 @@ static void prepare(worker_t *worker, struct micro_window *window, int number, l
     }
 }
 
-static void report(const char *what, const worker_t *one, const worker_t *other, long rounds)
-{
-    double *alone = micro_memory((size_t) rounds * sizeof(double));
-    double *both = micro_memory((size_t) rounds * sizeof(double));
-    double *ns = micro_memory((size_t) rounds * sizeof(double));
+/* Hits of one share setting, per ns, one value per round. */
+typedef struct {
+    const char *share, *what;
+    double *alone, *both;
+} results_t;
 
+static void report(const results_t *results, bool threads, long rounds)
+{
+    double *ns = micro_memory((size_t) rounds * sizeof(double));
+    char what[64];
+
+    snprintf(what, sizeof(what), "%s, %s", threads ? "threads" : "processes", results->what);
     for (long i = 0; i < rounds; ++i) {
-        alone[i] = (one->rates[FIRST_ALONE][i] + other->rates[SECOND_ALONE][i]) / 2;
-        both[i] = one->rates[BOTH][i] + other->rates[BOTH][i];
-        ns[i] = 1 / alone[i];
+        ns[i] = 1 / results->alone[i];
     }
     micro_print("together", what, BYTES, "hit, alone", "ns", ns, rounds);
     for (long i = 0; i < rounds; ++i) {
-        ns[i] = 2 / both[i];
+        ns[i] = 2 / results->both[i];
     }
     micro_print("together", what, BYTES, "hit, together", "ns", ns, rounds);
-    micro_print_ratio("together", what, BYTES, "hits of two/of one", both, alone, 1, 0, rounds);
+    micro_print_ratio("together", what, BYTES, "hits of two/of one", results->both, results->alone,
+                      1, 0, rounds);
     fflush(stdout);
-    free(alone);
-    free(both);
     free(ns);
 }
 
-static void measure(const char *share, bool threads, long rounds)
+static void add(const worker_t *one, const worker_t *other, results_t *results, long begin,
+                long rounds)
 {
-    const char *info[] = {"ompi_osc_cached_mode", "always", "ompi_osc_cached_share", share, NULL};
+    for (long i = 0; i < rounds; ++i) {
+        results->alone[begin + i] =
+            (one->rates[FIRST_ALONE][i] + other->rates[SECOND_ALONE][i]) / 2;
+        results->both[begin + i] = one->rates[BOTH][i] + other->rates[BOTH][i];
+    }
+}
+
+/* So many rounds, from this one on. */
+static void measure(results_t *results, bool threads, long from, long rounds)
+{
+    const char *info[] = {"ompi_osc_cached_mode", "always", "ompi_osc_cached_share", results->share,
+                          NULL};
     struct micro_window window;
     worker_t workers[2];
     double start, misses;
-    char what[64];
 
     micro_window_make(&window, BYTES * ADDRESSES, info);
     prepare(&workers[0], &window, 0, rounds);
@@ -167,9 +182,7 @@ static void measure(const char *share, bool threads, long rounds)
     }
     if (0 == micro_rank) {
         micro_check(&workers[0].gets);
-        snprintf(what, sizeof(what), "%s, %s", threads ? "threads" : "processes",
-                 0 == strcmp("on", share) ? "a cache for the node" : "a cache for each process");
-        report(what, &workers[0], &workers[1], rounds);
+        add(&workers[0], &workers[1], results, from, rounds);
     }
     for (int i = 0; i < 2; ++i) {
         for (int turn = 0; turn < TURNS; ++turn) {
@@ -182,6 +195,9 @@ static void measure(const char *share, bool threads, long rounds)
 
 int main(int argc, char **argv)
 {
+    results_t results[2] = {{"off", "a cache for each process", NULL, NULL},
+                            {"on", "a cache for the node", NULL, NULL}};
+    long rounds, part;
     bool threads = false;
     int size;
 
@@ -194,7 +210,30 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s needs 3 processes\n", argv[0]);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
-    measure("off", threads, micro_number("rounds", 101));
-    measure("on", threads, micro_number("rounds", 101));
+    rounds = micro_number("rounds", 105);
+    part = (rounds < PARTS) ? 1 : rounds / PARTS;
+    rounds = rounds / part * part;
+    for (int i = 0; i < 2; ++i) {
+        results[i].alone = micro_memory((size_t) rounds * sizeof(double));
+        results[i].both = micro_memory((size_t) rounds * sizeof(double));
+    }
+    for (long round = 0; round < rounds; round += part) { /* the two in turns */
+        measure(&results[round / part % 2], threads, round, part);
+        measure(&results[1 - round / part % 2], threads, round, part);
+    }
+    if (0 == micro_rank) {
+        report(&results[0], threads, rounds);
+        report(&results[1], threads, rounds);
+        micro_print_ratio("together", threads ? "threads" : "processes", BYTES,
+                          "hit, node's cache/own", results[0].alone, results[1].alone, 1, 0,
+                          rounds);
+        micro_print_ratio("together", threads ? "threads" : "processes", BYTES,
+                          "hit together, node's cache/own", results[0].both, results[1].both, 1, 0,
+                          rounds);
+    }
+    for (int i = 0; i < 2; ++i) {
+        free(results[i].alone);
+        free(results[i].both);
+    }
     return micro_done();
 }
