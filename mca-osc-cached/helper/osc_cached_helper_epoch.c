@@ -64,7 +64,7 @@ static int helper_fence(int mpi_assert, ompi_win_t *win)
         return OMPI_ERR_RMA_SYNC;
     }
     flushed = ompi_osc_cached_targets_flush(helper);
-    ompi_osc_cached_targets_forget(helper);
+    ompi_osc_cached_targets_forget(helper, true);
     if (helper->starts_early) {
         mpi_assert &= ~MPI_MODE_NOPRECEDE; /* it would not wait for the others */
     }
@@ -360,7 +360,7 @@ static int helper_unlock_all(ompi_win_t *win)
     }
     ompi_osc_cached_helper_was_quiet(helper);
     flushed = ompi_osc_cached_targets_flush(helper);
-    ompi_osc_cached_targets_forget(helper);
+    ompi_osc_cached_targets_forget(helper, false);
     if (helper->inner_all && has_lost_any(helper)) {
         ret = flush_each(helper, false);
     } else if (helper->inner_all) {
@@ -377,7 +377,7 @@ static int helper_unlock_all(ompi_win_t *win)
     for (target = ompi_osc_cached_targets_first(helper); NULL != target; target = target->next) {
         target->flushed = target->issued;
         target->failed = false;
-        osc_cached_route_forget(&target->route);
+        ompi_osc_cached_target_end_batch(target);
         ret =
             ompi_osc_cached_helper_first_error(ret, ompi_osc_cached_target_let_go(helper, target));
     }
@@ -404,8 +404,9 @@ static int flush_all(ompi_osc_cached_helper_t *helper, bool local,
     } else {
         flushed = ompi_osc_cached_targets_flush(helper);
     }
-    ompi_osc_cached_targets_forget(helper);
+    ompi_osc_cached_targets_forget(helper, local);
     if (!pending) {
+        ompi_osc_cached_targets_end_batch(helper);
         ompi_osc_cached_helper_was_quiet(helper);
         return flushed;
     }
@@ -426,6 +427,7 @@ static int flush_all(ompi_osc_cached_helper_t *helper, bool local,
         helper->flushed = (helper->flushed < issued) ? issued : helper->flushed;
     }
     ompi_osc_cached_targets_unlock(helper);
+    ompi_osc_cached_targets_end_batch(helper);
     return ompi_osc_cached_helper_first_error(ret, flushed);
 }
 
@@ -475,6 +477,7 @@ int ompi_osc_cached_helper_routed(ompi_osc_cached_helper_t *helper,
                                   uint64_t blocks, uint64_t bytes, bool requested)
 {
     bool flushes = false;
+    int ret;
 
     if (OSC_CACHED_ROUTE_INNER == way && 1 == blocks) {
         return OMPI_SUCCESS; /* that is the presence's business */
@@ -486,7 +489,18 @@ int ompi_osc_cached_helper_routed(ompi_osc_cached_helper_t *helper,
         flushes = osc_cached_route_sent(&target->route, way, blocks, bytes);
     }
     ompi_osc_cached_targets_unlock(helper);
-    return flushes ? helper_flush(target->rank, helper->win) : OMPI_SUCCESS;
+    if (!flushes) {
+        return OMPI_SUCCESS;
+    }
+    if (OSC_CACHED_ROUTE_INNER == way) {
+        return helper_flush(target->rank, helper->win);
+    }
+    /* what else is outstanding may need the target's process */
+    ret = ompi_osc_cached_target_flush(helper, target, false);
+    ompi_osc_cached_targets_lock(helper);
+    ompi_osc_cached_target_end_batch(target);
+    ompi_osc_cached_targets_unlock(helper);
+    return ret;
 }
 
 const ompi_osc_base_module_t ompi_osc_cached_helper_epochs = {

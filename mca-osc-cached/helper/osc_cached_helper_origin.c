@@ -590,8 +590,7 @@ static inline __opal_attribute_always_inline__ int
 move_inside(ompi_osc_cached_helper_t *helper, bool puts, void *origin_addr,
             ompi_osc_cached_count_t origin_count, struct ompi_datatype_t *origin_dt, int target,
             ptrdiff_t target_disp, ompi_osc_cached_count_t target_count,
-            struct ompi_datatype_t *target_dt, ompi_win_t *win, uint64_t blocks,
-            ompi_request_t **request)
+            struct ompi_datatype_t *target_dt, ompi_win_t *win, ompi_request_t **request)
 {
     const ompi_osc_base_module_t *inner = &helper->inner;
     ompi_osc_cached_helper_target_t *passive;
@@ -613,7 +612,7 @@ move_inside(ompi_osc_cached_helper_t *helper, bool puts, void *origin_addr,
     }
     if (NULL != passive) {
         ompi_osc_cached_helper_inner_issued(
-            helper, passive, blocks, (uint64_t) target_dt->super.size * (uint64_t) target_count);
+            helper, passive, (uint64_t) target_dt->super.size * (uint64_t) target_count);
     }
     return ret;
 }
@@ -686,7 +685,7 @@ move(osc_cached_wire_kind_t kind, void *origin_addr, ompi_osc_cached_count_t ori
     } else {
         trace(helper, "inner", kind, target, target_disp, bytes);
         ret = move_inside(helper, OSC_CACHED_WIRE_PUT == kind, origin_addr, origin_count, origin_dt,
-                          target, target_disp, target_count, target_dt, win, blocks, request);
+                          target, target_disp, target_count, target_dt, win, request);
     }
     if (OMPI_SUCCESS == ret && NULL != to) {
         ret = ompi_osc_cached_helper_routed(helper, to, way, blocks, bytes, NULL != request);

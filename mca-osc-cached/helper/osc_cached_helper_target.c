@@ -200,12 +200,13 @@ osc_cached_way_t ompi_osc_cached_helper_route(ompi_osc_cached_helper_t *helper,
                                               ompi_osc_cached_helper_target_t *target,
                                               uint64_t blocks, uint64_t bytes)
 {
-    bool passive = helper->all || target->locked; /* only there can a trial be flushed */
+    bool passive = helper->all || target->locked; /* only there can a batch be timed */
     osc_cached_way_t way = OSC_CACHED_ROUTE_HELPER;
 
     ompi_osc_cached_targets_lock(helper);
     if (OSC_CACHED_TRANSFERS_COST == ompi_osc_cached_params.helper_transfers) {
         if (1 < blocks) {
+            target->route.direct = OSC_CACHED_PRESENCE_DIRECT == target->presence.state;
             way = osc_cached_route_choose(&target->route, blocks, bytes, passive);
         } else if (rides_along(target, bytes)) {
             way = OSC_CACHED_ROUTE_HELPER;
@@ -298,7 +299,11 @@ void ompi_osc_cached_target_judge(ompi_osc_cached_helper_t *helper,
     bool was_away = is_away(target);
     uint64_t now;
 
-    if (0 < begin && ompi_osc_cached_target_is_watched(target)) {
+    if (!ompi_osc_cached_target_is_watched(target)) {
+        if (OSC_CACHED_PRESENCE_UNKNOWN == presence->state) {
+            osc_cached_presence_look(presence, ompi_osc_cached_now() - target->issued_at);
+        }
+    } else if (0 < begin) {
         now = ompi_osc_cached_now();
         osc_cached_presence_flushed(
             presence, now, now - begin, now - target->issued_at,
@@ -320,13 +325,26 @@ void ompi_osc_cached_targets_judge(ompi_osc_cached_helper_t *helper, uint64_t be
     }
 }
 
-void ompi_osc_cached_targets_forget(ompi_osc_cached_helper_t *helper)
+void ompi_osc_cached_targets_forget(ompi_osc_cached_helper_t *helper, bool local)
 {
     ompi_osc_cached_helper_target_t *target;
 
     ompi_osc_cached_targets_lock(helper);
     for (target = ompi_osc_cached_targets_first(helper); NULL != target; target = target->next) {
-        osc_cached_route_forget(&target->route);
+        if (local || !target->route.tries) {
+            osc_cached_route_forget(&target->route);
+        }
+    }
+    ompi_osc_cached_targets_unlock(helper);
+}
+
+void ompi_osc_cached_targets_end_batch(ompi_osc_cached_helper_t *helper)
+{
+    ompi_osc_cached_helper_target_t *target;
+
+    ompi_osc_cached_targets_lock(helper);
+    for (target = ompi_osc_cached_targets_first(helper); NULL != target; target = target->next) {
+        ompi_osc_cached_target_end_batch(target);
     }
     ompi_osc_cached_targets_unlock(helper);
 }

@@ -90,16 +90,16 @@ static inline int ompi_osc_cached_helper_inner_access(ompi_osc_cached_helper_t *
                : ompi_osc_cached_helper_inner_begin(helper, rank, target);
 }
 /** And after it, in a passive epoch: a flush of another thread that began before it does not
- * complete it.  @param blocks  1: it is contiguous */
+ * complete it. */
 static inline void ompi_osc_cached_helper_inner_issued(ompi_osc_cached_helper_t *helper,
                                                        ompi_osc_cached_helper_target_t *target,
-                                                       uint64_t blocks, uint64_t bytes)
+                                                       uint64_t bytes)
 {
     ompi_osc_cached_targets_lock(helper);
     target->issued = ++helper->sequence;
     ++target->count;
     target->bytes += bytes;
-    if (1 == blocks && OSC_CACHED_PRESENCE_UNKNOWN == target->presence.state) {
+    if (OSC_CACHED_PRESENCE_UNKNOWN == target->presence.state) {
         target->issued_at = ompi_osc_cached_now();
     }
     ompi_osc_cached_targets_unlock(helper);
@@ -187,8 +187,13 @@ static inline void ompi_osc_cached_target_end_batch(ompi_osc_cached_helper_targe
     }
 }
 
-/** All is complete, by a flush of all, whose time is nobody's own; targets are not locked. */
-void ompi_osc_cached_targets_forget(ompi_osc_cached_helper_t *helper);
+/* Targets are not locked: */
+
+/** All will be complete, after a flush of all, whose time is nobody's own: batches are forgotten, but
+ * for trials, of which it says how long they take at most.  @param local  those, too */
+void ompi_osc_cached_targets_forget(ompi_osc_cached_helper_t *helper, bool local);
+/** It has ended. */
+void ompi_osc_cached_targets_end_batch(ompi_osc_cached_helper_t *helper);
 
 END_C_DECLS
 

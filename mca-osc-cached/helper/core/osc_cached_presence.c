@@ -45,6 +45,13 @@ static void watch(osc_cached_presence_t *presence)
     presence->inner = (osc_cached_presence_sum_t){.count = 0};
 }
 
+void osc_cached_presence_look(osc_cached_presence_t *presence, uint64_t since)
+{
+    if (OSC_CACHED_PRESENCE_UNKNOWN == presence->state && since < DIRECT_NS) {
+        presence->state = OSC_CACHED_PRESENCE_DIRECT;
+    }
+}
+
 void osc_cached_presence_flushed(osc_cached_presence_t *presence, uint64_t now, uint64_t waited,
                                  uint64_t since, uint64_t helper_ns)
 {

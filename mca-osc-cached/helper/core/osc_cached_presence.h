@@ -65,6 +65,9 @@ typedef struct osc_cached_presence {
 void osc_cached_presence_flushed(osc_cached_presence_t *presence, uint64_t now, uint64_t waited,
                                  uint64_t since, uint64_t helper_ns);
 
+/** The same of operations of several blocks, which take long without waiting for anybody. */
+void osc_cached_presence_look(osc_cached_presence_t *presence, uint64_t since);
+
 /** A flush of the helper has ended, while the target was away. */
 void osc_cached_presence_helped(osc_cached_presence_t *presence, uint64_t waited);
 

@@ -19,6 +19,8 @@
 #define TRIAL 4
 /* Share of the time that trials may lose. */
 #define LOSS 0.01
+/* What is less of a batch's time cannot be told from the noise of the rest. */
+#define NOISE 0.3
 /* The other way must be so much cheaper. */
 #define BONUS 0.8
 /* A new measurement counts for so much of the rate, and for at most so many times the old rate: the
@@ -56,15 +58,29 @@ static osc_cached_way_t cheaper(const osc_cached_route_t *route, uint64_t blocks
                : way;
 }
 
-/* Is what a trial of the way not taken loses, if nothing has changed, little enough? */
+/* Is what a trial of so many operations of the way not taken loses, if nothing has changed, little
+ * enough? */
 static bool pays_to_try(const osc_cached_route_t *route, osc_cached_way_t way, uint64_t blocks,
-                        uint64_t bytes)
+                        uint64_t bytes, uint32_t operations)
 {
     osc_cached_way_t another = other(way);
     double loss = route->rate[another] * units_of(another, blocks, bytes)
                   - route->rate[way] * units_of(way, blocks, bytes);
 
-    return 0 == route->rate[another] || route->lost + TRIAL * loss <= LOSS * route->total;
+    return route->lost + operations * loss <= LOSS * route->total;
+}
+
+/* Has a trial of the inner component enough operations, of which the program's flush will tell how
+ * long they took?  The others of the batch are the helper's. */
+static bool is_enough(const osc_cached_route_t *route, uint64_t blocks, uint64_t bytes)
+{
+    uint32_t least = 0 == route->rate[OSC_CACHED_ROUTE_INNER] ? 1 : TRIAL;
+
+    return OSC_CACHED_ROUTE_INNER == route->trial && !route->direct
+           && 0 < route->rate[OSC_CACHED_ROUTE_HELPER] && least <= route->operations
+           && (1 == least
+               || !pays_to_try(route, OSC_CACHED_ROUTE_HELPER, blocks, bytes,
+                               route->operations + 1));
 }
 
 osc_cached_way_t osc_cached_route_choose(osc_cached_route_t *route, uint64_t blocks, uint64_t bytes,
@@ -80,11 +96,12 @@ osc_cached_way_t osc_cached_route_choose(osc_cached_route_t *route, uint64_t blo
         return route->trial;
     }
     if (0 == route->operations && may_try) {
-        route->tries = pays_to_try(route, way, blocks, bytes);
         route->trial = other(way);
+        route->tries =
+            0 == route->rate[route->trial] || pays_to_try(route, way, blocks, bytes, TRIAL);
     }
     if (route->tries) {
-        return route->trial;
+        return is_enough(route, blocks, bytes) ? OSC_CACHED_ROUTE_HELPER : route->trial;
     }
     route->last = way;
     return way;
@@ -95,9 +112,12 @@ bool osc_cached_route_sent(osc_cached_route_t *route, osc_cached_way_t way, uint
 {
     ++route->operations;
     route->units[way] += units_of(way, blocks, bytes);
-    route->instead += units_of(other(way), blocks, bytes);
+    if (way == route->trial) {
+        route->instead += units_of(other(way), blocks, bytes);
+    }
     /* the first one of a way may be very wrong */
-    return route->tries && (0 == route->rate[way] || TRIAL <= route->operations);
+    return route->tries && way == route->trial && (OSC_CACHED_ROUTE_HELPER == way || route->direct)
+           && (0 == route->rate[way] || TRIAL <= route->operations);
 }
 
 void osc_cached_route_sent_apart(osc_cached_route_t *route, osc_cached_way_t way, uint64_t blocks,
@@ -152,16 +172,23 @@ uint64_t osc_cached_route_estimate(const osc_cached_route_t *route, uint64_t ope
 
 void osc_cached_route_flushed(osc_cached_route_t *route, uint64_t ns)
 {
+    const double *units = route->units, *rate = route->rate;
     osc_cached_way_t way =
-        0 < route->units[OSC_CACHED_ROUTE_INNER] ? OSC_CACHED_ROUTE_INNER : OSC_CACHED_ROUTE_HELPER;
-    double excess = (double) ns - route->instead * route->rate[other(way)];
+        0 < units[OSC_CACHED_ROUTE_INNER] ? OSC_CACHED_ROUTE_INNER : OSC_CACHED_ROUTE_HELPER;
+    double rest = units[other(way)] * rate[other(way)], took = (double) ns - rest;
+    bool told = NOISE * (double) ns <= took;
 
     route->total += (double) ns;
-    if (0 < route->units[way] && 0 == route->units[other(way)]) {
-        if (route->tries && 0 < route->rate[other(way)] && 0 < excess) {
+    took = told ? took : NOISE * (double) ns; /* at most */
+    if (0 < units[way] && (0 == units[other(way)] || (route->tries && 0 < rest))) {
+        double excess = took - route->instead * rate[other(way)];
+
+        if (route->tries && 0 < rate[other(way)] && 0 < excess) {
             route->lost += excess;
         }
-        measure(route, way, (double) ns / route->units[way]);
+        if (told || 0 == rate[way] || took < rate[way] * units[way]) {
+            measure(route, way, took / units[way]);
+        }
     }
     osc_cached_route_forget(route);
 }

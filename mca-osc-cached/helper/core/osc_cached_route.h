@@ -15,9 +15,13 @@
  * Rates are measured. A batch is what is sent between two flushes; its time is divided by its
  * units, unless it went both ways or was the first one, which connects. The first operations go the
  * way that is usually cheaper, the next ones the other way, and later the way not taken is tried
- * again whenever trials have lost at most 1 % of the time. A trial is a batch of a few operations:
- * it is flushed when these are sent. Where nothing may be flushed and not both rates are known, the
- * number of blocks decides.
+ * again whenever trials have lost at most 1 % of the time. A trial of the helper is a batch of a
+ * few operations: it is flushed when these are sent, for which the helper does not need the
+ * target's process. That may compute, or wait for what we do next; so a trial of the inner
+ * component is flushed then only if the network does it alone (direct). Otherwise it is a few
+ * operations at the begin of a batch, and how long they took is what the helper's rate leaves of
+ * the batch's time, or what is too little to be told from noise. Where nothing may be flushed and
+ * not both rates are known, the number of blocks decides.
  *
  *     choose, sent        for each operation; flush when sent says so; or
  *     choose, sent_apart  for one whose completion is not seen
@@ -47,13 +51,14 @@ typedef struct osc_cached_route {
     osc_cached_way_t last;          /**< way of the last operation that was no trial */
     uint32_t batches;               /**< of those that are so short that few are timed */
     uint32_t alert;                 /**< so many are timed in any case */
+    bool direct;                    /**< set by the owner: the inner component waits for nobody */
 
     /* the present batch */
     uint32_t operations;
-    bool tries;                      /**< it is a trial */
+    bool tries;                      /**< it is a trial, or begins with one */
     osc_cached_way_t trial;          /**< which way that goes */
     double units[OSC_CACHED_ROUTES]; /**< sent each way */
-    double instead;                  /**< units of the trial, had they gone the other way */
+    double instead;                  /**< units of the trial, had it gone the other way */
 } osc_cached_route_t;
 
 /**
