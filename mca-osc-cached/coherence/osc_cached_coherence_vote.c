@@ -90,7 +90,8 @@ bool ompi_osc_cached_coherence_has_device(void)
 /* Whether stores could be detected, in the right memory. */
 static bool can_detect(void)
 {
-    return ompi_osc_cached_stores_can_be_noticed() && !ompi_osc_cached_coherence_has_device();
+    return ompi_osc_cached_stores_can_be_noticed() && !ompi_osc_cached_coherence_has_device()
+           && !ompi_osc_cached_survives_deaths();
 }
 
 /* Whether it takes coherence for passive epochs, where it is to be had. */

@@ -17,6 +17,7 @@
 #include "ompi/mca/coll/coll.h"
 
 #include "osc_cached_coherence_state.h"
+#include "osc_cached_compat.h"
 #include "osc_cached_mapping.h"
 #include "osc_cached_memory.h"
 
@@ -65,6 +66,9 @@ static ompi_osc_cached_stores_reason_t begin_detection(coherence_t *c,
     };
     ompi_osc_cached_stores_reason_t reason;
 
+    if (ompi_osc_cached_survives_deaths()) {
+        return OSC_CACHED_STORES_DEATHS; /* the program makes no progress, and hears of none */
+    }
     if ((size_t) sysconf(_SC_PAGESIZE) >> config.block_shift > 1) {
         return OSC_CACHED_STORES_SMALL; /* here pages are larger than elsewhere */
     }
