@@ -115,8 +115,10 @@ static void send_unsent(void)
     }
 }
 
-/* Milliseconds that shared requests wait behind exclusive ones, or up to twice as long. */
-enum { PATIENCE = 5 };
+enum {
+    PATIENCE = 5, /* ms that shared requests wait behind exclusive ones, or up to twice as long */
+    AGAIN = 100,  /* ms until notes that could not be sent are tried again */
+};
 
 static int on_idle(void *context)
 {
@@ -124,14 +126,13 @@ static int on_idle(void *context)
 
     if (OPAL_UNLIKELY(NULL != helper.unsent)) {
         send_unsent();
-        osc_cached_ucx_wake(helper.ucx); /* and try again */
     }
     osc_cached_server_tell(helper.server);
     if (OPAL_UNLIKELY(osc_cached_move_is_due(&helper.move, counts->combined, counts->bytes))) {
         ompi_osc_cached_helper_move_on();
     }
     if (OPAL_LIKELY(0 == osc_cached_server_waiters(helper.server))) {
-        return -1;
+        return NULL == helper.unsent ? -1 : AGAIN;
     }
     if (ompi_osc_cached_now() - helper.aged_at >= PATIENCE * 1000000) {
         osc_cached_server_age(helper.server);
