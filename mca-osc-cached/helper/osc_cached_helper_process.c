@@ -53,6 +53,7 @@ static struct {
     uint32_t windows;             /* numbers given */
     osc_cached_listen_fn_t stray; /* the server's lock: who hears notes of unknown windows */
     unsent_t *unsent;             /* the same: notes that could not be sent */
+    uint64_t tried_at;            /* the same: when it was tried to send them again */
     uint64_t aged_at;             /* the same: when osc_cached_server_age was called */
     bool noted;                   /* the same: the thread has to look after notes */
     _Atomic uint32_t requests;    /* of R-forms, not complete */
@@ -124,8 +125,10 @@ static int on_idle(void *context)
 {
     const osc_cached_server_counts_t *counts = osc_cached_server_counts(helper.server);
 
-    if (OPAL_UNLIKELY(NULL != helper.unsent)) {
-        send_unsent();
+    if (OPAL_UNLIKELY(NULL != helper.unsent)
+        && ompi_osc_cached_now() - helper.tried_at >= AGAIN * 1000000) {
+        send_unsent(); /* which may itself be what woke the thread */
+        helper.tried_at = ompi_osc_cached_now();
     }
     osc_cached_server_tell(helper.server);
     if (OPAL_UNLIKELY(osc_cached_move_is_due(&helper.move, counts->combined, counts->bytes))) {
