@@ -838,7 +838,8 @@ static size_t walk_lane(llamatch_engine_t *engine, llamatch_lane_t *lane,
     }
     removed = llamatch_lane_walk(lane, shape, visit, context);
     counts->removed += removed;
-    if (indexed && LLAMATCH_OK != llamatch_index_build(&engine->setup->indexing, queue, shape)) {
+    if (indexed && (0 != queue->count || engine->setup->indexing.keep)
+        && LLAMATCH_OK != llamatch_index_build(&engine->setup->indexing, queue, shape)) {
         ++counts->dropped;
     }
     if (!llamatch_lane_is_short(lane)) {

@@ -674,6 +674,37 @@ static void test_memory(void **state)
     }
 }
 
+/* What a walk empties keeps nothing, as what matches empty. */
+static void test_walk_leaves_nothing(void **state)
+{
+    enum { MANY = 3000 };
+
+    (void) state;
+    for (int posted = 0; posted < 2; ++posted) {
+        int visited = 0;
+        fixture_t f;
+
+        begin(&f, LLAMATCH_ENTRIES_DEFAULT, LLAMATCH_AUTO, 64);
+        for (int i = 0; i < MANY; ++i) {
+            if (posted) {
+                post(&f, 1, i, i);
+            } else {
+                arrive(&f, 1, i, i);
+            }
+        }
+        for (int i = MANY - 1; 0 == llamatch_engine_num_indexed(&f.engine); --i) {
+            assert_in_range(i, 1, MANY); /* some deep searches make an index */
+            assert_ptr_equal(ITEM(i), posted ? match(&f, 1, i) : receive(&f, 1, i));
+        }
+        (void) (posted ? llamatch_engine_walk_posted(&f.engine, user_tags, &visited)
+                       : llamatch_engine_walk_unexpected(&f.engine, user_tags, &visited));
+        assert_int_equal(0, posted ? f.engine.num_posted : f.engine.num_unexpected);
+        assert_int_equal(0, llamatch_engine_num_indexed(&f.engine));
+        assert_int_equal(0, llamatch_pool_used_bytes(f.pool));
+        end(&f);
+    }
+}
+
 static void test_verify_sees_damage(void **state)
 {
     fixture_t f;
@@ -744,6 +775,7 @@ int main(void)
         cmocka_unit_test(test_index_hysteresis),
         cmocka_unit_test(test_many_peers),
         cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_walk_leaves_nothing),
         cmocka_unit_test(test_verify_sees_damage),
     };
 
