@@ -656,10 +656,14 @@ size_t llamatch_pool_heat(const llamatch_pool_t *pool, size_t max_bytes, llamatc
                           const atomic_bool *stop)
 {
     const llamatch_pool_block_t *block = first_of(pool, memory_order_acquire);
-    size_t done = 0;
+    size_t done = 0, looked = 0;
 
-    while (NULL != block && done < max_bytes && !is_set(stop)) {
-        done += block_heat(block, max_bytes - done, how, stop);
+    /* of an empty block a line is read, too: after a burst there may be very many of them */
+    while (NULL != block && done < max_bytes && looked < max_bytes && !is_set(stop)) {
+        size_t heated = block_heat(block, max_bytes - done, how, stop);
+
+        done += heated;
+        looked += (0 == heated) ? LLAMATCH_LINE : 0;
         block = next_of(block, memory_order_acquire);
     }
     return done;

@@ -468,6 +468,37 @@ static void test_touch_counts(void **state)
     end(&f);
 }
 
+/* After a burst most blocks are empty, and a pass ends in spite of them. */
+static void test_touches_few_empty_blocks(void **state)
+{
+    enum { BLOCKS = 100, FEW = 10 * LLAMATCH_LINE };
+    size_t found[2];
+
+    (void) state;
+    for (int last = 0; last < 2; ++last) {
+        llamatch_pool_class_t *c;
+        void *node[BLOCKS];
+        fixture_t f;
+
+        begin(&f);
+        c = class_of(&f, 1 << 15, 1 << 10); /* one or two in a block */
+        llamatch_pool_pin(f.pool);
+        for (int i = 0; i < BLOCKS; ++i) {
+            node[i] = get(c);
+        }
+        for (int i = 0; i < BLOCKS; ++i) {
+            if (i != (last ? BLOCKS - 1 : 0)) {
+                llamatch_pool_put(c, node[i]);
+            }
+        }
+        found[last] = heated(f.pool, FEW);
+        assert_int_equal(1 << 10, heated(f.pool, SIZE_MAX));
+        llamatch_pool_unpin(f.pool);
+        end(&f);
+    }
+    assert_true((FEW == found[0] && 0 == found[1]) || (0 == found[0] && FEW == found[1]));
+}
+
 static void test_no_memory(void **state)
 {
     fixture_t f;
@@ -682,6 +713,7 @@ int main(void)
         cmocka_unit_test(test_again_and_again),
         cmocka_unit_test(test_pin),
         cmocka_unit_test(test_touch_counts),
+        cmocka_unit_test(test_touches_few_empty_blocks),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_random_operations),
         cmocka_unit_test(test_threads),
