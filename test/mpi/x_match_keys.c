@@ -1,8 +1,8 @@
 /* The engine of a communicator can be chosen by its info key when it is created, not later, and
  * with each of them every message goes where it belongs.
  *
- * test: for=pml-llamatch ranks=2 transport=shm,tcp limit=120 expect="text:later"
- * test: for=pml-llamatch ranks=2 transport=shm mca="pml_llamatch_entries=2" expect="text:later"
+ * test: for=pml-llamatch ranks=2 transport=shm,tcp limit=120 expect="text:too late"
+ * test: for=pml-llamatch ranks=2 transport=shm mca="pml_llamatch_entries=2" expect="text:too late"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
