@@ -26,5 +26,5 @@ END {
     }
     for (i = 1; i <= network; ++i) line = line (i > 1 ? ". " : "") networks[i] ": " said[networks[i]]
     name = unit == "" || unit ~ /^[mun]?s$/ ? "" : unit == "x" ? ", times" : ", " unit
-    if (count) print "Seen (" quantity name "). " line "."
+    if (count) print "Range per series (" quantity name "). " line "."
 }
