@@ -1,7 +1,7 @@
 # Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# For the report: a row of Markdown per target and network: the point that is worst point, and how many meet it.
+# For the report: a row of Markdown per target and network: the point that is furthest from it, and how many meet it.
 # With loses=1 instead: where a series of ours is slower than its baseline, and the whole interval says so.
 #
 #   awk -F'\t' -f statistics.awk -f targets.awk targets.tsv NAME.tsv...
