@@ -517,13 +517,10 @@ APART static void *match_any(llamatch_engine_t *engine, llamatch_peer_t *peer, i
     return item;
 }
 
-/* Entries behind the first one that are looked at one by one. To find one among four together, and
- * to count how many there are, takes longer where a comparison of four has no result in a word. */
-#if defined(__SSE2__)
-enum { FEW = 0 };
-#else
+/* Entries behind the first one that are looked at one by one. To find one among four together takes
+ * fewer instructions, but longer: the processor cannot guess which one it will be, and waits to read
+ * what it is for. */
 enum { FEW = 16 };
-#endif
 
 /* Search what a lane has within reach but its first entry, which does not match. @return whether
  * there can be nothing else; then *item is what was taken, or NULL */
