@@ -87,7 +87,7 @@ int main(int argc, char **argv)
     int *base;
 
     test_init_thread(&argc, &argv, MPI_THREAD_MULTIPLE);
-    test_needs_threads_of_ucx();
+    test_needs_threads_of_windows();
     if (test_inner_is("ucx") && 0x0600 == test_openmpi()) {
         test_skip("osc/ucx of a stock Open MPI crashes when threads flush different targets");
     }

@@ -1,9 +1,9 @@
 /* H16: MPI_Put and MPI_Get of several blocks, and their R-forms, return while the target waits
  * outside MPI for what their origin does next, whatever they try: a trial that needs the target's
  * process ends with the program's flush.
- * test: for=osc-cached ranks=2 transport=tcp,shm limit=60 mca="osc_cached_helper=on"
- * test: for=osc-cached ranks=2 transport=tcp,shm limit=60 mca="osc_cached_helper=on" args=all
- * test: for=osc-cached cache="mode=always" ranks=2 transport=tcp limit=60 mca="osc_cached_helper=on"
+ * test: for=osc-cached needs=cache ranks=2 transport=tcp,shm limit=60 mca="osc_cached_helper=on"
+ * test: for=osc-cached needs=cache ranks=2 transport=tcp,shm limit=60 mca="osc_cached_helper=on" args=all
+ * test: for=osc-cached needs=cache cache="mode=always" ranks=2 transport=tcp limit=60 mca="osc_cached_helper=on"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause

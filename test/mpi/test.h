@@ -175,6 +175,14 @@ __attribute__((unused)) static int test_inner_is(const char *name)
     return 0 == strcmp(NULL == inner ? "ucx" : inner, name);
 }
 
+/* Has osc/sm the windows of MPI_Win_allocate, where it can? */
+__attribute__((unused)) static int test_takes_sm(void)
+{
+    const char *inner = getenv("LOCALITY_TEST_INNER");
+
+    return NULL != inner && 0 == strncmp(inner, "sm", 2);
+}
+
 extern int MPIX_Win_cache_invalidate(MPI_Win win) __attribute__((weak));
 
 /* Do gets from memory of MPI_Win_create come later than the end of an active epoch (osc/ucx over
