@@ -88,9 +88,9 @@ static void refuse_shared(void)
     OK(MPI_Bcast(shared, sizeof(shared), MPI_CHAR, 0, MPI_COMM_WORLD));
     snprintf(offset, sizeof(offset), "%d", test_rank << 16);
     for (int i = 0; i < 10; ++i) {
-        FAILS(storage_allocate(1 << 16, 1, &base, &win, shared, "storage_alloc_offset", offset,
-                               NULL),
-              MPI_ERR_WIN);
+        FAILS(
+            storage_allocate(1 << 16, 1, &base, &win, shared, "storage_alloc_offset", offset, NULL),
+            MPI_ERR_WIN);
         test_barrier();
         CHECK(0 != access(shared, F_OK), "the file of all is left behind");
         test_barrier();
@@ -101,12 +101,13 @@ int main(int argc, char **argv)
 {
     const char *inner = getenv("OMPI_MCA_osc_cached_inner"), *who = argv[argc - 1];
     char name[64] = "window", *base;
-    int has, in_memory, served, file;
+    int has, in_memory, served, file, unwrapped;
     struct counters c;
     MPI_Win win;
 
     storage_begin();
-    if (0 == strcmp(argv[1], "unwrapped") && test_inner_is("ucx")) { /* what would serve it alone */
+    unwrapped = 0 == strcmp(argv[1], "unwrapped");
+    if (unwrapped && test_inner_is("ucx")) { /* what would serve it alone */
         setenv("OMPI_MCA_osc", "cached,ucx", 1);
         setenv("OMPI_MCA_osc_cached_inner", "sm", 1);
     }
@@ -124,7 +125,7 @@ int main(int argc, char **argv)
         who = storage_gets_are_late() ? "helper" : "inner";
     }
     if (0 == strcmp(who, "off")) {
-        if (storage_gets_are_late()) {
+        if (storage_gets_are_late() && (!unwrapped || test_inner_is("ucx"))) {
             FAILS(storage_allocate(LONGS * sizeof(long), sizeof(long), &base, &win, name, NULL),
                   MPI_ERR_WIN);
             CHECK(0 != access(storage_name(name), F_OK), "a file is left behind");
@@ -133,7 +134,7 @@ int main(int argc, char **argv)
             return test_done();
         }
         fprintf(stderr, "gets have arrived\n");
-        who = (0 == strcmp(argv[1], "unwrapped")) ? "nobody" : "inner";
+        who = unwrapped ? "nobody" : "inner";
     }
     if (0 == strcmp(who, "none") && !served) {
         fprintf(stderr, "there is no memory or no thread\n"); /* for nothing */
