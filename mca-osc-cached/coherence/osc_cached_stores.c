@@ -53,8 +53,8 @@ static const char *const texts[OSC_CACHED_STORES_REASONS] = {
     [OSC_CACHED_STORES_SMALL] = "blocks are smaller than pages (ompi_osc_cached_block)",
     [OSC_CACHED_STORES_OURS] = "the window's memory is where malloc takes memory from",
     [OSC_CACHED_STORES_DEATHS] =
-        "a store could wait for ever for a process that has died, in a job "
-        "with\nfault tolerance",
+        "a store could wait for ever for a process that has died, in a job with\n"
+        "fault tolerance",
 };
 
 const char *ompi_osc_cached_stores_text(ompi_osc_cached_stores_reason_t reason)

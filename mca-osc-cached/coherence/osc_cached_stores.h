@@ -50,8 +50,7 @@ typedef enum {
     OSC_CACHED_STORES_BUSY,   /**< another window watches it, or another library */
     OSC_CACHED_STORES_SMALL,  /**< blocks of the window are smaller than pages */
     OSC_CACHED_STORES_OURS,   /**< it has memory that the watcher needs */
-    OSC_CACHED_STORES_DEATHS, /**< the caller's job goes on when somebody dies, for whom stores wait
-                               */
+    OSC_CACHED_STORES_DEATHS, /**< the job goes on when somebody dies, for whom stores wait */
     OSC_CACHED_STORES_REASONS
 } ompi_osc_cached_stores_reason_t;
 

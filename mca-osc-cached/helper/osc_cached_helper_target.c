@@ -344,7 +344,9 @@ void ompi_osc_cached_targets_end_batch(ompi_osc_cached_helper_t *helper)
 
     ompi_osc_cached_targets_lock(helper);
     for (target = ompi_osc_cached_targets_first(helper); NULL != target; target = target->next) {
-        ompi_osc_cached_target_end_batch(target);
+        if (target->route.tries) { /* else another thread has begun it since */
+            ompi_osc_cached_target_end_batch(target);
+        }
     }
     ompi_osc_cached_targets_unlock(helper);
 }

@@ -192,7 +192,7 @@ static inline void ompi_osc_cached_target_end_batch(ompi_osc_cached_helper_targe
 /** All will be complete, after a flush of all, whose time is nobody's own: batches are forgotten, but
  * for trials, of which it says how long they take at most.  @param local  those, too */
 void ompi_osc_cached_targets_forget(ompi_osc_cached_helper_t *helper, bool local);
-/** It has ended. */
+/** It has ended, and so have the trials. */
 void ompi_osc_cached_targets_end_batch(ompi_osc_cached_helper_t *helper);
 
 END_C_DECLS

@@ -709,8 +709,7 @@ static bool insert(osc_cached_shared_t *shared, osc_cached_key_t key, uint64_t s
     clear_units(shared, first, units);
     slot = find_slot(shared, hash);
     to = shared->arena + first * OSC_CACHED_SHARED_UNIT;
-    if (LONG_COPY
-        <= bytes) { /* such stores may otherwise be seen before that the lines are empty */
+    if (LONG_COPY <= bytes) { /* else they may be seen before the lines are empty */
         atomic_thread_fence(memory_order_seq_cst);
     }
     if (NULL == buffer->type) {
