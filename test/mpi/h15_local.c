@@ -1,7 +1,7 @@
 /* H15: a local flush with an error of a helper has completed the gets of the cache: one that waited
  * for another one has its bytes, and that one's buffer is the program's again.
- * test: for=osc-cached cache="mode=always" ranks=2 transport=shm,tcp limit=60 mca="osc_cached_helper=on"
- * test: for=osc-cached cache="mode=coherent stores=sync" ranks=2 transport=shm,tcp limit=60 mca="osc_cached_helper=on"
+ * test: for=osc-cached needs=cache cache="mode=always" ranks=2 transport=shm,tcp limit=60 mca="osc_cached_helper=on"
+ * test: for=osc-cached needs=cache cache="mode=coherent stores=sync" ranks=2 transport=shm,tcp limit=60 mca="osc_cached_helper=on"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
