@@ -1,10 +1,12 @@
-/* No room for the file of one process: an error on all of them, never a signal, and nothing is left
- * behind: a limit of the process, a full file system (a small tmpfs, where one can be mounted), and
- * one that says so. What cannot fit is not asked for: others would have no room meanwhile.
+/* No room for the file of one process, or no memory to map it: an error on all of them, never a
+ * signal, and nothing is left behind: a limit of the process, a full file system (a small tmpfs,
+ * where one can be mounted), and one that says so. What cannot fit is not asked for: others would
+ * have no room meanwhile.
  * test: for=osc-cached ranks=2 transport=shm,tcp limit=60 cflags=-rdynamic args=limit expect="text:There is no room for the file of a window: File too large"
  * test: for=osc-cached ranks=2 transport=shm limit=60 cflags=-rdynamic args=tmpfs expect="text:There is no room for the file of a window: No space left on device"
  * test: for=osc-cached ranks=3 transport=shm limit=60 cflags=-rdynamic args=quota expect="text:There is no room for the file of a window: Disk quota exceeded"
  * test: for=osc-cached ranks=2 transport=shm limit=60 cflags=-rdynamic args=asked expect="text:There is no room for the file of a window: No space left on device"
+ * test: for=osc-cached ranks=2 transport=shm limit=60 cflags=-rdynamic args=memory expect="text:There is not enough memory or address space"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -18,7 +20,7 @@
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 
-enum { SIZE = 8 << 20 };
+enum { SIZE = 8 << 20, LARGE = 128 << 20 };
 
 static int full;
 static long long asked;
@@ -32,11 +34,25 @@ int posix_fallocate(int file, off_t from, off_t length)
     return (0 == syscall(SYS_fallocate, file, 0, from, length)) ? (full ? EDQUOT : 0) : errno;
 }
 
+/* From now on this process gets half as much address space as the window needs. */
+static void limit_memory(void)
+{
+    long pages = 0;
+    struct rlimit limit;
+    FILE *file = fopen("/proc/self/statm", "r");
+
+    OK(NULL == file || 1 != fscanf(file, "%ld", &pages));
+    fclose(file);
+    OK(getrlimit(RLIMIT_AS, &limit));
+    limit.rlim_cur = (rlim_t) pages * (rlim_t) sysconf(_SC_PAGESIZE) + LARGE / 2;
+    OK(setrlimit(RLIMIT_AS, &limit));
+}
+
 int main(int argc, char **argv)
 {
     const char *kind = argv[1];
-    int is_tmpfs = 0 == strcmp(kind, "tmpfs"), mounted = 0;
-    struct rlimit limit = {SIZE - 1, RLIM_INFINITY}, old;
+    int is_tmpfs = 0 == strcmp(kind, "tmpfs"), mounted = 0, size = SIZE;
+    struct rlimit limit = {SIZE - 1, RLIM_INFINITY}, old, old_memory;
     char name[160], *base;
     MPI_Win win = MPI_WIN_NULL;
 
@@ -75,13 +91,19 @@ int main(int argc, char **argv)
             setrlimit(RLIMIT_FSIZE, &limit);
         }
         full = 0 == strcmp(kind, "quota");
+        OK(getrlimit(RLIMIT_AS, &old_memory));
+        if (0 == strcmp(kind, "memory")) {
+            size = LARGE;
+            limit_memory();
+        }
     }
-    FAILS(storage_allocate((test_size - 1 == test_rank) ? SIZE : 4096, 1, &base, &win, "new", NULL),
+    FAILS(storage_allocate((test_size - 1 == test_rank) ? size : 4096, 1, &base, &win, "new", NULL),
           MPI_ERR_WIN);
     CHECK(MPI_WIN_NULL == win, "a window");
     CHECK(0 != access(storage_name("new"), F_OK), "a file is left behind");
     if (test_size - 1 == test_rank) {
         setrlimit(RLIMIT_FSIZE, &old);
+        setrlimit(RLIMIT_AS, &old_memory);
         full = 0;
     }
     /* and after it there can be windows, on files that were there before */
