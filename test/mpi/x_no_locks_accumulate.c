@@ -1,6 +1,8 @@
-/* Atomics on a window with the info key no_locks: fence and PSCW epochs, and the key changed later.
- *
+/* Atomics on a window with the info key no_locks: fence and PSCW epochs, and the key changed later;
+ * H6: a helper does them all the same, whatever the keys say of accumulates (keys).
  * test: for=osc ranks=2,3 transport=shm,tcp limit=60
+ * test: for=osc-cached needs=cache ranks=2,3 transport=shm,tcp limit=60 mca="osc_cached_helper=on"
+ * test: for=osc-cached needs=cache ranks=2,3 transport=shm,tcp limit=60 mca="osc_cached_helper=on" args=keys
  *
  * osc/ucx of a stock Open MPI 5.0 looks for an exclusive lock in a hash table that such a window
  * does not have, and crashes; ompi-patches mends it.
@@ -8,7 +10,7 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "test.h"
+#include "helper.h"
 
 static int *base;
 static MPI_Win win;
@@ -71,6 +73,9 @@ static void atomics_pscw(void)
 int main(int argc, char **argv)
 {
     const int thousand = 1000;
+    /* the others keep the key that the window was created with */
+    int changes = test_inner_is("ucx") || test_takes_sm();
+    struct counters c;
     MPI_Info info;
     int right;
 
@@ -80,26 +85,42 @@ int main(int argc, char **argv)
     }
     OK(MPI_Info_create(&info));
     OK(MPI_Info_set(info, "no_locks", "true"));
+    if (1 < argc) {
+        OK(MPI_Info_set(info, "acc_single_intrinsic", "true"));
+        OK(MPI_Info_set(info, "accumulate_ordering", "none"));
+    }
     OK(MPI_Win_allocate(4 * sizeof(int), sizeof(int), info, MPI_COMM_WORLD, &base, &win));
     OK(MPI_Info_free(&info));
     test_win(win);
+    if (helper_is_on()) {
+        counters_open(&c, &win);
+    }
     memset(base, 0, 4 * sizeof(int));
     test_barrier();
     atomics(0);
     atomics_pscw();
     set_no_locks("false");
     atomics(1);
-    right = (test_rank + 1) % test_size;
-    OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, right, 0, win));
-    OK(MPI_Accumulate(&thousand, 1, MPI_INT, right, 0, 1, MPI_INT, MPI_SUM, win));
-    OK(MPI_Win_unlock(right, win));
-    test_barrier();
-    CHECK(1002 == base[0], "under a lock: base[0] = %d", base[0]);
+    if (changes) {
+        right = (test_rank + 1) % test_size;
+        OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, right, 0, win));
+        OK(MPI_Accumulate(&thousand, 1, MPI_INT, right, 0, 1, MPI_INT, MPI_SUM, win));
+        OK(MPI_Win_unlock(right, win));
+        test_barrier();
+        CHECK(1002 == base[0], "under a lock: base[0] = %d", base[0]);
+    }
     base[0] = 2;
     test_barrier();
     set_no_locks("true");
     atomics(2);
     atomics_pscw();
+    if (helper_is_on()) {
+        /* osc/pt2pt does what is in epochs of MPI_Win_start itself */
+        int pscw = test_inner_is("pt2pt") ? 0 : 2;
+
+        helper_did(&c, (unsigned long) ((12 + pscw + changes) * test_size));
+        counters_close(&c);
+    }
     OK(MPI_Win_free(&win));
     return test_done();
 }
