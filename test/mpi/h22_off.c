@@ -1,17 +1,17 @@
 /* H18, H22: windows without a helper start no thread and open no file; with it, any number of
  * windows have one thread, and nothing is left of them. Each window has its own locks and memory.
- * test: for=osc-cached ranks=2 transport=shm,tcp limit=60 args="default"
+ * test: for=osc-cached ranks=2 transport=shm,tcp limit=120 args="default"
  * test: for=osc-cached ranks=2 transport=shm,tcp limit=60 args="off" mca="osc_cached_helper=off"
  * test: for=osc-cached ranks=2 transport=shm,tcp limit=60 args="off" mca="osc_cached_helper=auto"
- * test: for=osc-cached needs=cache ranks=2 transport=shm,tcp limit=60 args="on" mca="osc_cached_helper=auto"
- * test: for=osc-cached needs=cache ranks=2 transport=shm,tcp limit=60 args="on" mca="osc_cached_helper=on"
+ * test: for=osc-cached needs=cache ranks=2 transport=shm,tcp limit=120 args="on" mca="osc_cached_helper=auto"
+ * test: for=osc-cached needs=cache ranks=2 transport=shm,tcp limit=120 args="on" mca="osc_cached_helper=on"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "helper.h"
 
-enum { WINDOWS = 60 }; /* with a helper; without it, locks and accumulates are slow */
+enum { WINDOWS = 60, IN_TURN = 1000 }; /* with a helper; without it, these are slow */
 
 static int is_on(MPI_Win win)
 {
@@ -68,23 +68,22 @@ int main(int argc, char **argv)
     CHECK(!is_on(win), "a window that asked for no helper has one");
     threads = has_entries("/proc/self/task");
     files = has_entries("/proc/self/fd");
-    for (int i = 0; i < windows; ++i) { /* one after the other */
+    for (int i = 0; i < (on ? IN_TURN : windows); ++i) {
         MPI_Win another = make(wanted, &base[1]);
 
         CHECK(on == is_on(another), "window %d: is it on? %d", i, !on);
         use(another, 3);
         OK(MPI_Win_free(&another));
+        if (on && 0 == i) { /* the helper has begun, and has its connections */
+            CHECK(threads < has_entries("/proc/self/task"), "there is no thread of the helper");
+            threads = has_entries("/proc/self/task");
+            files = has_entries("/proc/self/fd");
+        }
     }
-    if (!on) {
-        CHECK(threads == has_entries("/proc/self/task"), "%d threads, before %d",
-              has_entries("/proc/self/task"), threads);
-        CHECK(files == has_entries("/proc/self/fd"), "%d files, before %d",
-              has_entries("/proc/self/fd"), files);
-    } else {
-        CHECK(threads < has_entries("/proc/self/task"), "there is no thread of the helper");
-        threads = has_entries("/proc/self/task");
-        files = has_entries("/proc/self/fd");
-    }
+    CHECK(threads == has_entries("/proc/self/task"), "%d threads, before %d",
+          has_entries("/proc/self/task"), threads);
+    CHECK(files == has_entries("/proc/self/fd"), "%d files, before %d",
+          has_entries("/proc/self/fd"), files);
     for (int i = 0; i < windows; ++i) { /* at the same time */
         several[i] = make(wanted, &base[i]);
     }
