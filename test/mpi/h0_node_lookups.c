@@ -7,7 +7,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE
-#include "test.h"
+#include "helper.h"
 
 #include <dlfcn.h>
 
@@ -33,7 +33,10 @@ void *ompi_proc_for_name(name_t name)
 
 int main(int argc, char **argv)
 {
+    const long one = 1;
+    int target;
     long *base;
+    struct counters c;
     MPI_Win win;
 
     setenv("OMPI_MCA_osc_cached_helper", "on", 1);
@@ -41,6 +44,15 @@ int main(int argc, char **argv)
     test_init(&argc, &argv);
     win = test_win_make(NULL, sizeof(long), sizeof(long), &base);
     CHECK(0 == lookups, "%d lookups", lookups);
+    counters_open(&c, &win);
+    test_barrier();
+    target = (test_rank + 1) % test_size;
+    OK(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, win));
+    OK(MPI_Accumulate(&one, 1, MPI_LONG, target, 0, 1, MPI_LONG, MPI_SUM, win));
+    OK(MPI_Win_unlock(target, win));
+    test_barrier();
+    helper_did(&c, (unsigned long) test_size);
+    counters_close(&c);
     OK(MPI_Win_free(&win));
     return test_done();
 }

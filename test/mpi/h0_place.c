@@ -1,5 +1,5 @@
 /* Where the helper's thread runs: on a processor that no rank runs on, or else on those of its
- * process, as the system tells it.
+ * process, as the system tells it; and that there it does what other processes ask for.
  * test: for=osc-cached needs=cache ranks=1 transport=shm cflags=-rdynamic bind=core args=bound
  * test: for=osc-cached needs=cache ranks=2 transport=shm cflags=-rdynamic bind=core:overload-allowed args=bound
  * test: for=osc-cached needs=cache ranks=2 transport=shm,tcp cflags=-rdynamic args=auto
@@ -13,9 +13,8 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE
-#include "test.h"
+#include "helper.h"
 
-#include <dirent.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -93,6 +92,27 @@ static int find_helper(char *list, size_t size)
     return found;
 }
 
+/* One operation at another process, if there is one. @return how many */
+static unsigned long use(MPI_Win win)
+{
+    const long one = 1;
+    int rank, size, other;
+    MPI_Group group;
+
+    OK(MPI_Win_get_group(win, &group));
+    OK(MPI_Group_rank(group, &rank));
+    OK(MPI_Group_size(group, &size));
+    OK(MPI_Group_free(&group));
+    other = (rank + 1) % size;
+    if (rank == other) {
+        return 0;
+    }
+    OK(MPI_Win_lock(MPI_LOCK_SHARED, other, 0, win));
+    OK(MPI_Accumulate(&one, 1, MPI_LONG, other, 0, 1, MPI_LONG, MPI_SUM, win));
+    OK(MPI_Win_unlock(other, win));
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
     int bound = 0 == strcmp(argv[1], "bound");
@@ -102,6 +122,8 @@ int main(int argc, char **argv)
     long *base;
     MPI_Win wins[3] = {MPI_WIN_NULL, MPI_WIN_NULL, MPI_WIN_NULL};
     int id, own, spare, pairs;
+    struct counters c[3];
+    unsigned long given[3] = {0, 0, 0};
 
     foreign = 2 < argc && 0 == strcmp(argv[2], "foreign");
     pairs = 2 < argc && !foreign;
@@ -137,6 +159,20 @@ int main(int argc, char **argv)
     }
     for (int i = 0; i < 3; ++i) {
         if (MPI_WIN_NULL != wins[i]) {
+            counters_open(&c[i], &wins[i]);
+        }
+    }
+    test_barrier();
+    for (int i = 0; i < 3; ++i) {
+        if (MPI_WIN_NULL != wins[i]) {
+            given[i] = use(wins[i]);
+        }
+    }
+    test_barrier();
+    for (int i = 0; i < 3; ++i) {
+        if (MPI_WIN_NULL != wins[i]) {
+            COUNTS(&c[i], "helper_served", given[i], "window %d", i); /* each is a target, too */
+            counters_close(&c[i]);
             OK(MPI_Win_free(&wins[i]));
         }
     }

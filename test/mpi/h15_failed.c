@@ -8,7 +8,7 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "counters.h"
+#include "helper.h"
 
 #include <sys/mman.h>
 
@@ -16,6 +16,7 @@ enum { WORDS = 512, LONGS = 4096 };
 
 static MPI_Win win;
 static const long one = 1;
+static unsigned long refusals; /* that rank 0 has asked for */
 
 /* Two gets of the same word, and an operation that the target refuses. */
 static void get_and_fail(long *first, long *second, int word)
@@ -23,6 +24,7 @@ static void get_and_fail(long *first, long *second, int word)
     OK(MPI_Get(first, 1, MPI_LONG, 1, word, 1, MPI_LONG, win));
     OK(MPI_Get(second, 1, MPI_LONG, 1, word, 1, MPI_LONG, win));
     OK(MPI_Accumulate(&one, 1, MPI_LONG, 1, WORDS, 1, MPI_LONG, MPI_SUM, win));
+    ++refusals;
 }
 
 /* What came, in memory that is nobody's afterwards: whoever looks there again crashes. */
@@ -145,15 +147,18 @@ static void in_requests(void)
     OK(MPI_Get(&second, 1, MPI_LONG, 1, WORDS, 1, MPI_LONG, win));
     FAILS(MPI_Win_flush(1, win), MPI_ERR_RMA_RANGE);
     CHECK(-1 == second, "got %ld", second);
+    refusals += 2;
     OK(MPI_Win_unlock_all(win));
 }
 
 int main(int argc, char **argv)
 {
+    struct counters of_process;
     long *base;
 
     test_init(&argc, &argv);
     win = test_win_make(NULL, WORDS * sizeof(long), sizeof(long), &base);
+    counters_open_all(&of_process, "osc_cached_", MPI_T_BIND_NO_OBJECT, NULL);
     for (int i = 0; i < WORDS; ++i) {
         base[i] = 1000 + i;
     }
@@ -172,6 +177,11 @@ int main(int argc, char **argv)
         }
     }
     test_barrier();
+    OK(MPI_Bcast(&refusals, 1, MPI_UNSIGNED_LONG, 0, MPI_COMM_WORLD));
+    if (1 == test_rank) {
+        COUNTS(&of_process, "helper_refused", refusals, "not by the helper");
+    }
+    counters_close(&of_process);
     OK(MPI_Win_free(&win));
     return test_done();
 }

@@ -7,7 +7,7 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "test.h"
+#include "helper.h"
 
 enum { BYTES = 1 << 22, WAYS = 4, SECONDS = 20 };
 
@@ -40,11 +40,13 @@ static long read_flag(int way, int target, MPI_Win win)
 int main(int argc, char **argv)
 {
     static char large[BYTES];
+    struct counters c;
     long *base, one = 1;
     MPI_Win win;
 
     test_init(&argc, &argv);
     win = test_win_make(NULL, BYTES, sizeof(long), &base);
+    counters_open(&c, &win);
     for (int way = 0; way < WAYS; ++way) {
         *base = 0;
         test_barrier();
@@ -70,6 +72,12 @@ int main(int argc, char **argv)
         OK(MPI_Win_unlock_all(win));
     }
     test_barrier();
+    if (0 == test_rank) {
+        CHECK(WAYS <= counter(&c, "helper_served"), "the helper did %lu of %d flags",
+              counter(&c, "helper_served"), WAYS);
+        CHECK(WAYS <= counter(&c, "helper_operations"), "the reads were not the helper's");
+    }
+    counters_close(&c);
     OK(MPI_Win_free(&win));
     return test_done();
 }

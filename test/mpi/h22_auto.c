@@ -1,5 +1,6 @@
 /* H22: by default (osc_cached_helper=auto) a window has a helper where its processes are on several
- * nodes without RDMA, and none on one node; all its processes say the same.
+ * nodes without RDMA, and none on one node; all its processes say the same, and it does what it is
+ * for.
  * test: for=osc-cached ranks=2 transport=shm,tcp limit=60
  * test: for=osc-cached ranks=2 transport=shm,tcp limit=60 mca="osc_cached_helper=auto"
  *
@@ -25,6 +26,27 @@ static int is_on(MPI_Comm comm)
     return 0 == strcmp(value, "on");
 }
 
+/* One operation of each process: the helper does it, or nobody's does. */
+static void use(int on)
+{
+    const long one = 1;
+    int target = (test_rank + 1) % test_size;
+    struct counters c;
+    MPI_Win win;
+    long *base;
+
+    win = test_win_make(NULL, sizeof(long), sizeof(long), &base);
+    counters_open(&c, &win);
+    test_barrier();
+    OK(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, win));
+    OK(MPI_Accumulate(&one, 1, MPI_LONG, target, 0, 1, MPI_LONG, MPI_SUM, win));
+    OK(MPI_Win_unlock(target, win));
+    test_barrier();
+    helper_did(&c, on ? (unsigned long) test_size : 0);
+    counters_close(&c);
+    OK(MPI_Win_free(&win));
+}
+
 int main(int argc, char **argv)
 {
     int wanted;
@@ -36,5 +58,6 @@ int main(int argc, char **argv)
     CHECK(wanted == is_on(MPI_COMM_WORLD), "the helper is %s", wanted ? "off" : "on");
     CHECK(!is_on(node), "one node has a helper");
     OK(MPI_Comm_free(&node));
+    use(wanted);
     return test_done();
 }
