@@ -484,24 +484,23 @@ osc_cached_access_t osc_cached_cache_insert(osc_cached_cache_t *cache, osc_cache
 static uint32_t find_free(osc_cached_cache_t *cache, osc_cached_key_t key, uint64_t hash,
                           size_t bytes)
 {
-    uint32_t slots = osc_cached_index_num_slots(&cache->index), number;
+    uint32_t slots = osc_cached_index_num_slots(&cache->index), old, number;
     osc_cached_entry_t *entry;
 
     if (cache->max_bytes < bytes || slots - slots / 8 <= cache->index.count) {
         return OSC_CACHED_CACHE_NONE;
     }
-    number = osc_cached_index_lookup(&cache->index, hash, key, osc_cached_cache_match,
-                                     cache->storage.entries);
-    if (OSC_CACHED_INDEX_NONE != number) {
-        /* dead, or shorter */
-        if (0 < cache->storage.entries[number].pins) {
-            return OSC_CACHED_CACHE_NONE;
-        }
-        osc_cached_cache_drop(cache, number);
+    old = osc_cached_index_lookup(&cache->index, hash, key, osc_cached_cache_match,
+                                  cache->storage.entries);
+    if (OSC_CACHED_INDEX_NONE != old && 0 < cache->storage.entries[old].pins) {
+        return OSC_CACHED_CACHE_NONE;
     }
     number = store_in_hole(cache, bytes);
     if (OSC_CACHED_CACHE_NONE == number) {
         return number;
+    }
+    if (OSC_CACHED_INDEX_NONE != old) { /* dead, or shorter; it stays where there is no room */
+        osc_cached_cache_drop(cache, old);
     }
     forget_absent(cache);
     entry = &cache->storage.entries[number];

@@ -306,11 +306,14 @@ static void test_block_without_room(void **state)
     verify(&f);
     f.counts.fail_from = 0;
     complete(&f, 2);
+    assert_int_equal(OSC_CACHED_DIRECT, keep(&f, key_at(1, 0), 1, 16));
     while (OSC_CACHED_DIRECT == keep(&f, key_at(0, 10 * f.sequence), 1, 200)) {
     }
     used = osc_cached_storage_used_bytes(&f.c.storage);
+    assert_non_null(find(&f, key_at(1, 0)));
     assert_false(insert_block(&f, key_at(1, 0), block, 1024, 16, &to, 8, &record));
     assert_int_equal(used, osc_cached_storage_used_bytes(&f.c.storage));
+    assert_non_null(find(&f, key_at(1, 0))); /* what begins there, and is shorter, stays */
     end(&f);
     /* no place in the index */
     begin(&f, 16, 4096);
