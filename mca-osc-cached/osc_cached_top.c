@@ -60,8 +60,7 @@ static int write_window(ompi_osc_cached_window_t *window)
     ompi_osc_cached_window_lock(window);
     (void) fprintf(text, "window %d %lu %lu %lu %lu %s %s\n", window->number,
                    count(window, OSC_CACHED_STAT_gets) + count(window, OSC_CACHED_STAT_rgets),
-                   count(window, OSC_CACHED_STAT_hits) + count(window, OSC_CACHED_STAT_partial_hits)
-                       + count(window, OSC_CACHED_STAT_joins),
+                   count(window, OSC_CACHED_STAT_hits) + count(window, OSC_CACHED_STAT_joins),
                    count(window, OSC_CACHED_STAT_bytes_served),
                    count(window, OSC_CACHED_STAT_bytes_fetched), window->inner_name, shown);
     ompi_osc_cached_window_unlock(window);
