@@ -121,7 +121,9 @@ static bool read_range(reader_t *reader, uint64_t range[2])
         return false;
     }
     if (!equal && (('<' == *begin) ? 0 : UINT64_MAX) == value) {
-        return refuse(reader, begin, "nothing is like that");
+        return refuse(reader, begin,
+                      ('<' == *begin) ? "nothing is smaller than 0"
+                                      : "nothing is larger than that");
     }
     if ('<' != *begin && range[0] < value + !equal) {
         range[0] = value + !equal;
@@ -199,7 +201,7 @@ static bool read_setting(reader_t *reader, osc_cached_rule_t *rule)
     if (settings[i].early
         && (NULL != rule->name || 0 < rule->size[0] || rule->size[1] < UINT64_MAX)) {
         return refuse(reader, begin,
-                      "this is settled before size and name are known: it needs other conditions");
+                      "name and size are not known yet when this is set: use other conditions");
     }
     if (!read_equals(reader)) {
         return false;

@@ -136,7 +136,8 @@ static void test_refused(void **state)
         {"size>1KB: mode=off", "       ^a number is digits"},
         {"size>99999999999999999999: mode=off", "     ^this number is too large"},
         {"size>99999999999999G: mode=off", "     ^this number is too large"},
-        {"size<0: mode=off", "    ^nothing is"},
+        {"size<0: mode=off", "    ^nothing is smaller than 0"},
+        {"size>18446744073709551615: mode=off", "    ^nothing is larger than that"},
         {"kind=window: mode=off", "     ^a kind"},
         {"kind=created: mode=off", "     ^a kind"},
         {"name=a: mdoe=off", "        ^there is no such"},
@@ -145,9 +146,9 @@ static void test_refused(void **state)
         {"name=a: mode=off: mode=off", "                ^; is needed"},
         {"name=a: mode", "            ^= is needed"},
         {"name=a: mode=", "             ^a value"},
-        {"name=a: helper=on", "        ^this is settled"},
-        {"size>1: helper=on", "        ^this is settled"},
-        {"size<1: helper=on", "        ^this is settled"},
+        {"name=a: helper=on", "        ^name and size are not known yet"},
+        {"size>1: helper=on", "        ^name and size are not known yet"},
+        {"size<1: helper=on", "        ^name and size are not known yet"},
         {"name=a: mode=off; x", "                  ^a condition"},
     };
     char text[OSC_CACHED_RULES_TEXT_MAX + 1] = "";
