@@ -149,6 +149,8 @@ static void release(result_t *result)
     if (NULL != result->request) {
         result->request->req_status.MPI_ERROR = ompi_osc_cached_helper_error(why);
         ompi_osc_cached_helper_request_completed();
+        /* a thread that sees it sees the result: ompi_request_complete publishes without an order */
+        atomic_thread_fence(memory_order_release);
         (void) ompi_request_complete(result->request, true);
     }
     free(result);
