@@ -1,14 +1,17 @@
-/* E2: what a process of the node has fetched is a hit for the others, once it is complete.
+/* E2: what a process of the node has fetched is a hit for the others, once it is complete. With "private": not in mode
+ * transparent, in passive epochs that are coherent by default either.
  *
  * test: for=osc-cached needs=cache cache="mode=always share=on" ranks=3,4 transport=shm,tcp limit=60
  * test: for=osc-cached needs=cache cache="mode=user share=on" ranks=3 transport=shm limit=60
  * test: for=osc-cached needs=cache cache="mode=always share=on verify=2" ranks=3 transport=shm limit=60
  * test: for=osc-cached needs=cache cache="mode=always" ranks=3 transport=shm limit=60
+ * test: for=osc-cached needs=cache cache="mode=transparent share=on" ranks=3 transport=shm limit=60 args=private
+ * test: for=osc-cached needs=cache cache="mode=transparent share=on helper=on" ranks=3 transport=shm,tcp limit=60 args=private
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "counters.h"
+#include "coherent.h"
 
 enum { N = 64, LONGS = 40 * N };
 
@@ -58,28 +61,39 @@ static void fetch_others(MPI_Win win, struct counters *c)
     OK(MPI_Type_free(&every_second));
 }
 
-static void one_window(const char *wish)
+static void open_window(const char *wish, MPI_Win *win, struct counters *c)
 {
-    int shares = 0 == strcmp("on", wish);
     long *base;
-    struct counters c;
-    MPI_Win win = keyed_window(NULL, sizeof(long[LONGS]), sizeof(long), &base,
-                               "ompi_osc_cached_share", wish, NULL);
-    char value[16] = "";
-    MPI_Info info;
-    int flag = 0;
 
-    counters_open(&c, &win);
+    *win = keyed_window(NULL, sizeof(long[LONGS]), sizeof(long), &base, "ompi_osc_cached_share",
+                        wish, NULL);
+    counters_open(c, win);
     for (int i = 0; i < LONGS; ++i) {
         base[i] = 1000L * test_rank + i;
     }
-    OK(MPI_Win_get_info(win, &info));
-    OK(MPI_Info_get(info, "ompi_osc_cached_share", sizeof(value) - 1, value, &flag));
-    OK(MPI_Info_free(&info));
-    CHECK(flag && 0 == strcmp(wish, value), "the key says %s", value);
-    OK(MPI_Win_lock_all(0, win));
-    OK(MPI_Win_sync(win));
+    OK(MPI_Win_lock_all(0, *win));
+    OK(MPI_Win_sync(*win));
     test_barrier();
+}
+
+static void close_window(MPI_Win *win, struct counters *c)
+{
+    counters_add_up(c);
+    OK(MPI_Win_unlock_all(*win));
+    counters_close(c);
+    OK(MPI_Win_free(win));
+}
+
+static void one_window(const char *wish)
+{
+    int shares = 0 == strcmp("on", wish);
+    const char *value;
+    struct counters c;
+    MPI_Win win;
+
+    open_window(wish, &win, &c);
+    value = coherent_key(win, "ompi_osc_cached_share");
+    CHECK(0 == strcmp(wish, value), "the key says %s", value);
     if (0 == test_rank) {
         fetch_all(win);
         COUNTS(&c, "node_hits", 0, "nobody has fetched anything");
@@ -101,10 +115,27 @@ static void one_window(const char *wish)
         COUNTS(&c, "hits", N, "again");
         COUNTS(&c, "node_hits", shares ? N : 0, "again");
     }
-    counters_add_up(&c);
-    OK(MPI_Win_unlock_all(win));
-    counters_close(&c);
-    OK(MPI_Win_free(&win));
+    close_window(&win, &c);
+}
+
+/* Each process of the node has to fetch everything. */
+static void nobody_shares(void)
+{
+    struct counters c;
+    MPI_Win win;
+
+    open_window("on", &win, &c);
+    for (int reader = 0; reader < 2; ++reader) {
+        if ((0 == reader ? 0 : mate) == test_rank) {
+            fetch_all(win);
+            COUNTS(&c, "hits", 0, "the first time");
+            CHECK(!coherent_is(win) || coherent_warm(win, &c, last, 0, 1000L * last), "no hit");
+            fetch_all(win);
+            COUNTS(&c, "node_hits", 0, "mode transparent");
+        }
+        test_barrier();
+    }
+    close_window(&win, &c);
 }
 
 int main(int argc, char **argv)
@@ -112,6 +143,10 @@ int main(int argc, char **argv)
     test_init(&argc, &argv);
     mate = test_mate();
     last = test_size - 1;
+    if (1 < argc) {
+        nobody_shares();
+        return test_done();
+    }
     one_window("on");
     one_window("off");
     one_window("on");
