@@ -1,13 +1,39 @@
 /* A10: MPI_Win_allocate_shared: direct loads and stores and RMA calls see the same memory.
  * test: for=osc ranks=2,4 transport=shm,tcp limit=60
  * test: for=osc-cached cache="mode=always" ranks=2 transport=shm,tcp limit=60
+ * test: for=osc-cached needs=cache cache="mode=coherent stores=sync" args=coherent ranks=2,4 transport=shm,tcp limit=60
+ *
+ * Coherent: nothing is kept in passive epochs, in which a coherent window has hits.
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "test.h"
+#include "counters.h"
 
-enum { N = 100 };
+enum { N = 100, READS = 1000 };
+
+/* Stores of a process to the memory of another one, which no other store tells of. */
+static void read_passive(MPI_Win win, int target, int *theirs)
+{
+    struct counters c;
+    int got = -1;
+
+    counters_open(&c, &win);
+    OK(MPI_Win_lock_all(0, win));
+    for (int i = 0; i < READS; ++i) {
+        *(volatile int *) &theirs[5] = i;
+        OK(MPI_Win_sync(win));
+        OK(MPI_Get(&got, 1, MPI_INT, target, 5, 1, MPI_INT, win));
+        OK(MPI_Win_flush(target, win));
+        CHECK(i == got, "%d stored, %d read", i, got);
+    }
+    OK(MPI_Win_unlock_all(win));
+    COUNTS(&c, "bypassed", READS, "a shared window");
+    COUNTS(&c, "hits", 0, "a shared window");
+    COUNTS(&c, "coherence_fills", 0, "a shared window");
+    test_barrier();
+    counters_close(&c);
+}
 
 int main(int argc, char **argv)
 {
@@ -52,6 +78,12 @@ int main(int argc, char **argv)
         OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
         CHECK(mark == got[N - 1], "round %d: after the store %d", round, got[N - 1]);
         test_barrier();
+    }
+    if (argc > 1) {
+        int t = (test_rank + 1) % test_size, *theirs = NULL;
+
+        OK(MPI_Win_shared_query(win, t, &bytes, &unit, &theirs));
+        read_passive(win, t, theirs);
     }
     OK(MPI_Win_shared_query(win, MPI_PROC_NULL, &bytes, &unit, &base));
     OK(MPI_Win_free(&win));

@@ -1,6 +1,7 @@
 /* O3: memory that is in a second window, made by MPI_Win_create or attached to a dynamic one, is
  * not cached any more, in neither: a write by one window is seen by the other. Copies are gone when
- * the second window is there. Shared windows, and this process itself, are not cached either.
+ * the second window is there. This process itself is not cached either (shared and dynamic windows:
+ * a10_shared, a10_dynamic).
  *
  * test: for=osc-cached needs=cache cache="mode=coherent stores=sync verify=2" ranks=2,3 transport=shm,tcp limit=60 allow="Mode coherent was asked for"
  * test: for=osc-cached needs=cache cache="mode=coherent stores=sync share=off" ranks=3 transport=tcp limit=60 allow="Mode coherent was asked for"
