@@ -11,7 +11,8 @@
  *                  arrive + receive     a message from each peer, then a receive for each
  *                  arrive + any source  the same, received from any source
  *                in the order of the peers' addresses, or shuffled; also with six entries each
- * --what=memory  bytes per peer: its state, and what the arena has mapped
+ * --what=memory  bytes per peer: the part of its state that matching adds, the whole state, and what
+ *                the arena has mapped
  * --what=search  one search of D entries with each path of llamatch_simd.h, in turns. --repeat=N:
  *                N searches with --path=NAME and nothing else, to count their instructions
  *
@@ -28,7 +29,8 @@
 #include "results.h"
 
 #define TAG 1
-#define MANY 6 /* entries, for which a peer needs an array: it holds 4 itself */
+#define MANY 6       /* entries, for which a peer needs an array: it holds 4 itself */
+#define INHERITED 40 /* bytes before llamatch_peer_t in mca_pml_llamatch_comm_proc_t, from ob1 */
 #define BATCH_NS 100000.0
 #define MOST_BATCHES 101
 #define LEAST_BATCHES 7
@@ -368,6 +370,14 @@ static void print_arena(const char *kind)
     print_bytes("engine", kind, (double) llamatch_pool_bytes(pool) / peers);
 }
 
+/* As mca_pml_llamatch_new takes it: an odd number of lines. */
+static size_t whole_state(void)
+{
+    size_t lines = (INHERITED + sizeof(llamatch_peer_t) + LLAMATCH_LINE - 1) / LLAMATCH_LINE;
+
+    return (lines | 1) * LLAMATCH_LINE;
+}
+
 static void measure_memory(void)
 {
     double before;
@@ -377,9 +387,12 @@ static void measure_memory(void)
     before = resident_bytes();
     print_bytes("lists", "peer", sizeof(struct list_peer));
     print_bytes("engine", "peer", sizeof(llamatch_peer_t));
+    print_bytes("engine", "whole state", (double) whole_state());
     engine_post_all();
     print_bytes("engine", "peer and arena, 1 receive",
                 (double) sizeof(llamatch_peer_t) + (double) llamatch_pool_bytes(pool) / peers);
+    print_bytes("engine", "whole state and arena, 1 receive",
+                (double) whole_state() + (double) llamatch_pool_bytes(pool) / peers);
     print_arena("arena, 1 receive");
     print_bytes("engine", "resident, 1 receive", (resident_bytes() - before) / peers);
     engine_match_all();
