@@ -221,15 +221,56 @@ static void test_visit(void **state)
     osc_cached_peers_destroy(&peers);
 }
 
+/* What README.md says, or NULL: make tells tests where the sources are. */
+static char *read_readme(void)
+{
+    const char *sources = getenv("srcdir");
+    size_t room = 1 << 20;
+    char path[4096], *text;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/mca-osc-cached/README.md", (NULL != sources) ? sources : ".");
+    file = fopen(path, "r");
+    if (NULL == file) {
+        return NULL;
+    }
+    text = calloc(1, room);
+    assert_non_null(text);
+    assert_true(fread(text, 1, room - 1, file) < room - 1);
+    fclose(file);
+    return text;
+}
+
+/* Append " 1,234,567 |". */
+static void append_number(char *line, size_t room, size_t number)
+{
+    char digits[32];
+    int count = snprintf(digits, sizeof(digits), "%zu", number);
+    size_t end = strlen(line);
+
+    assert_true(end + 50 < room);
+    line[end++] = ' ';
+    for (int i = 0; i < count; ++i) {
+        if (0 < i && 0 == (count - i) % 3) {
+            line[end++] = ',';
+        }
+        line[end++] = digits[i];
+    }
+    strcpy(line + end, " |");
+}
+
 /* The table of README.md. */
 static void test_bytes(void **state)
 {
+    char *readme = read_readme();
+
     (void) state;
     print_message("bytes of the targets of a window\n%10s %10s %10s %12s\n", "ranks", "1 used",
                   "16 used", "all used");
     for (uint32_t ranks = 100; ranks <= 1000000; ranks *= 10) {
         uint32_t uses[] = {1, 16, ranks};
         size_t bytes[3];
+        char line[256] = "\n|";
 
         for (int i = 0; i < 3; ++i) {
             count_t count = {0};
@@ -246,10 +287,21 @@ static void test_bytes(void **state)
             osc_cached_peers_destroy(&peers);
         }
         print_message("%10u %10zu %10zu %12zu\n", (unsigned) ranks, bytes[0], bytes[1], bytes[2]);
+        append_number(line, sizeof(line), ranks);
+        for (int i = 0; i < 3; ++i) {
+            append_number(line, sizeof(line), bytes[i]);
+        }
+        if (NULL != readme && NULL == strstr(readme, line)) {
+            fail_msg("README.md has no line %s", line + 1);
+        }
         assert_true(bytes[0] <= 512);
         assert_true(bytes[1] <= 5000);
         assert_true(bytes[2] <= 160 * (size_t) ranks + 512);
     }
+    if (NULL == readme) {
+        print_message("not compared with README.md: it is not here\n");
+    }
+    free(readme);
 }
 
 int main(void)
