@@ -24,17 +24,20 @@ struct kind {
     size_t fill; /* bytes of each get that fills the cache first; 0: those of the measured ones */
     size_t smallest; /* get for which this kind can be had */
     bool forgets;    /* all that was fetched, before the addresses come again */
+    long uses;       /* of each address that fills the cache */
 };
 
-enum { KIND_DIRECT, KIND_CONFLICTING, KIND_CAPACITY, KIND_FAILING, KINDS };
+enum { KIND_DIRECT, KIND_CONFLICTING, KIND_CAPACITY, KIND_FAILING, KIND_DECLINED, KINDS };
 
 static const struct kind kinds[KINDS] = {
-    {"direct", MICRO_DIRECT, 2 * KINDS_WINDOW_BYTES, 0, 0, 8, true},
+    {"direct", MICRO_DIRECT, 2 * KINDS_WINDOW_BYTES, 0, 0, 8, true, 0},
     /* Much more storage than the entries of the index need. */
-    {"conflicting", MICRO_CONFLICTING, 16 << 20, 64, 0, 8, false},
-    {"capacity", MICRO_CAPACITY, 1 << 20, 0, 0, 8, false},
+    {"conflicting", MICRO_CONFLICTING, 16 << 20, 64, 0, 8, false, 1},
+    {"capacity", MICRO_CAPACITY, 1 << 20, 0, 0, 8, false, 1},
     /* Full of small entries, more of which would have to go than one get may evict. */
-    {"failing", MICRO_FAILING, 1 << 20, 0, 64, 4096, false},
+    {"failing", MICRO_FAILING, 1 << 20, 0, 64, 4096, false, 1},
+    /* Full of entries that are used more often than what is asked for. */
+    {"declined", MICRO_DECLINED, 1 << 20, 0, 0, 8, false, 8},
 };
 
 /* Gets of one kind. */
@@ -89,9 +92,11 @@ static void kind_begin(struct kind_gets *k, struct micro_window *w, const struct
         micro_get_flush(&k->gets, (long) k->gets.count);
         OK(MPI_Win_set_info(w->win, k->forget));
     } else {
-        /* Twice the storage, from the end of the window: the measured gets find none of it. */
-        fill.next = fill.count - fill.count / 4;
-        micro_get_flush(&fill, (long) (fill.count - fill.next));
+        /* More than the storage, from the end of the window: the measured gets find none of it. */
+        for (long use = 0; use < kind->uses; ++use) {
+            fill.next = fill.count - fill.count / 4;
+            micro_get_flush(&fill, (long) (fill.count - fill.next));
+        }
     }
     k->before[0] = micro_count(w, MICRO_GETS);
     k->before[1] = micro_count(w, kind->counter);
