@@ -38,11 +38,20 @@ static int get(MPI_Win win, int from, int to)
     return with;
 }
 
+static long all_faults(void)
+{
+    struct rusage now;
+
+    getrusage(RUSAGE_THREAD, &now);
+    return now.ru_minflt;
+}
+
 int main(int argc, char **argv)
 {
     MPI_Win warm, win;
     struct counters c;
     char *base;
+    long first;
     int faults;
 
     test_init(&argc, &argv);
@@ -59,7 +68,10 @@ int main(int argc, char **argv)
     if (0 == test_rank) {
         get(warm, 0, GETS); /* what the inner component and the network touch */
         CHECK(0 == counter(&c, "storage_capacity"), "memory before the first get");
+        first = all_faults();
         get(win, 0, 1);
+        first = all_faults() - first;
+        CHECK(first <= SMALL / 4096, "%ld page faults of the first miss", first);
         faults = get(win, 1, FIRST); /* one may be the system's own */
         CHECK(faults <= 1, "%d of the first %d misses had page faults", faults, FIRST);
         CHECK(counter(&c, "budget_taken") <= SMALL, "%lu bytes after %d gets",
