@@ -1,7 +1,8 @@
 /*
  * What a cache could make expensive beside gets: windows that live for one get, many windows, long
- * epochs in which nothing comes again, several threads, and many gets of the same bytes in one
- * epoch.  For runs with and without `--mca osc cached`: see bench/flag.
+ * epochs in which nothing comes again, and others after them in which the same words do, several
+ * threads, and many gets of the same bytes in one epoch.  For runs with and without
+ * `--mca osc cached`: see bench/flag.
  *
  *     limits [--window=allocate|create] [--rounds=N] [--threads=yes]
  *
@@ -125,26 +126,34 @@ static double epoch(MPI_Win win, double *buffer, long gets, size_t words)
 }
 
 /* After the first 10,000 gets. */
-static void without_reuse(long gets, long rounds)
+static void time_epochs(MPI_Win win, const char *what, long gets, size_t words, long rounds)
 {
-    enum { WORDS = 1 << 20 };
-    double *ns = malloc((size_t) rounds * sizeof(double)), *buffer;
-    struct micro_window window;
+    double *ns = malloc((size_t) rounds * sizeof(double));
+    double *buffer = micro_memory((size_t) gets * sizeof(double));
 
-    buffer = micro_memory((size_t) gets * sizeof(double));
-    make_words(WORDS, &window);
     for (long done = 0; done < 10000; done += gets) {
-        (void) epoch(window.win, buffer, gets, WORDS);
+        (void) epoch(win, buffer, gets, words);
     }
     for (long round = 0; round < rounds; ++round) {
-        ns[round] = epoch(window.win, buffer, gets, WORDS);
+        ns[round] = epoch(win, buffer, gets, words);
     }
     if (MICRO_ORIGIN == micro_rank) {
-        micro_print("limits", "epoch without reuse, gets", (size_t) gets, "time", "ns", ns, rounds);
+        micro_print("limits", what, (size_t) gets, "time", "ns", ns, rounds);
     }
-    free_words(&window);
     free(buffer);
     free(ns);
+}
+
+/* And then with the same few words in each epoch. */
+static void without_reuse(long gets, long rounds)
+{
+    enum { WORDS = 1 << 20, FEW = 16 };
+    struct micro_window window;
+
+    make_words(WORDS, &window);
+    time_epochs(window.win, "epoch without reuse, gets", gets, WORDS, rounds);
+    time_epochs(window.win, "epoch, reuse is back, gets", gets, FEW, rounds);
+    free_words(&window);
 }
 
 /* KiB, of /proc/self/status */
