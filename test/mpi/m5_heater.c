@@ -19,6 +19,7 @@
 
 #include <dirent.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -101,12 +102,22 @@ static void cancel(MPI_Request *requests, int n)
     OK(MPI_Waitall(n, requests, MPI_STATUSES_IGNORE));
 }
 
+/* How often this thread gave its processor away because it had to wait, as for a lock. */
+static long waits(void)
+{
+    struct rusage use;
+
+    getrusage(RUSAGE_THREAD, &use);
+    return use.ru_nvcsw;
+}
+
 /* A pass does as much as before when there are many more communicators. */
 static void ignores_communicators(void)
 {
-    enum { MANY = 2000 };
+    enum { MANY = 2000, DUPS = 10000, WAITS = 3 };
     static MPI_Comm many[MANY];
     unsigned long bytes;
+    long waited;
 
     OK(MPI_Barrier(MPI_COMM_WORLD));
     runs();
@@ -114,6 +125,17 @@ static void ignores_communicators(void)
     for (int i = 0; i < MANY; ++i) {
         OK(MPI_Comm_dup(MPI_COMM_SELF, &many[i]));
     }
+    runs();
+    waited = waits();
+    for (int i = 0; i < DUPS; ++i) {
+        MPI_Comm brief;
+
+        OK(MPI_Comm_dup(MPI_COMM_SELF, &brief));
+        OK(MPI_Comm_free(&brief));
+    }
+    waited = waits() - waited;
+    /* with a lock that the heater holds in each pass: 20 beside another core, and more */
+    CHECK(waited <= WAITS, "%ld waits in %d calls of MPI_Comm_dup and MPI_Comm_free", waited, DUPS);
     runs();
     /* a line or two for who is in the next barrier already, none for each communicator */
     CHECK(counter(&c, "heater_bytes") < bytes + MANY, "%lu bytes, then %lu", bytes,
