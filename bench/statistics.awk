@@ -49,6 +49,10 @@ function spread(least, most, n) {
 function bytes_text(x) {
     return x % 1024 != 0 || x == 0 ? x : x % 1048576 != 0 ? x / 1024 " KiB" : x / 1048576 " MiB"
 }
+# A point of an axis that has this label: bytes with their unit.
+function x_with_unit(x, axis) {
+    return axis !~ /bytes/ || x !~ /^[0-9]+$/ ? x : bytes_text(x) (x % 1024 == 0 && x > 0 ? "" : " bytes")
+}
 function quantity_text(x, unit,    scale) {
     scale = unit == "ms" ? 1e-3 : unit == "us" ? 1e-6 : unit == "ns" ? 1e-9 : 0
     if (scale) { x *= scale; unit = "s" }

@@ -4,9 +4,17 @@
 # For the report: a row of Markdown per target and network: the point that is furthest from it, and how many meet it.
 # With loses=1 instead: where a series of ours is slower than its baseline, and the whole interval says so.
 #
-#   awk -F'\t' -f statistics.awk -f targets.awk targets.tsv NAME.tsv...
+#   awk -F'\t' -v in_bytes=FIGURES -f statistics.awk -f targets.awk targets.tsv NAME.tsv...
+#
+# FIGURES, separated by blanks: their x are bytes.
 
-function point_text() { return $3 ($4 == "-" ? "" : ", " $4) }
+function place_text() { return x_with_unit($4, index(" " in_bytes " ", " " $1 " ") ? "bytes" : "") }
+function point_text() { return $3 ($4 == "-" ? "" : ", " place_text()) }
+function value_text(x) { return $6 ~ /^[mun]?s$/ ? quantity_text(x, $6) : brief(x) }
+function interval_text() { return $10 == 1 ? "" : " [" value_text($8) ", " value_text($9) "]" }
+
+# A value of targets.tsv may have a unit of time behind it.
+function wanted_text(value, part) { return split(value, part, " ") > 1 ? quantity_text(part[1], part[2]) : value }
 
 FNR == NR {
     if ($0 !~ /^#/ && NF >= 8) target[++targets] = $0
@@ -21,7 +29,7 @@ loses && $6 == "x" && $5 ~ /speed-up over / && $5 !~ /the best fixed/ && !matche
     ++lost[at]
     if (!(at in worst) || $7 < worst[at]) {
         worst[at] = $7
-        shown[at] = brief($7) " [" brief($8) ", " brief($9) "]" ($4 == "-" ? "" : " at " $4)
+        shown[at] = brief($7) interval_text() ($4 == "-" ? "" : " at " place_text())
     }
 }
 !loses {
@@ -37,8 +45,8 @@ loses && $6 == "x" && $5 ~ /speed-up over / && $5 !~ /the best fixed/ && !matche
         distance = want[6] == "<=" ? $7 : -$7
         if (!(at in worst) || distance > worst[at]) {
             worst[at] = distance
-            shown[at] = sprintf("%s | %s | %s %s | %s: %s [%s, %s] | %s", $1, $2, want[6], want[7], point_text(), brief($7), \
-                brief($8), brief($9), answer)
+            shown[at] = sprintf("%s | %s | %s %s | %s: %s%s | %s", $1, $2, want[6], wanted_text(want[7]), point_text(), \
+                value_text($7), interval_text(), answer)
         }
         if (!(at in order)) { order[at]; name[t, ++networks[t]] = at }
     }
@@ -46,7 +54,7 @@ loses && $6 == "x" && $5 ~ /speed-up over / && $5 !~ /the best fixed/ && !matche
 END {
     for (t = 1; t <= targets && !loses; ++t) {
         split(target[t], want, "\t")
-        if (!networks[t]) printf "| %s | %s | | %s %s | not measured | |\n", want[8], want[1], want[6], want[7]
+        if (!networks[t]) printf "| %s | %s | | %s %s | not measured | |\n", want[8], want[1], want[6], wanted_text(want[7])
         for (n = 1; n <= networks[t]; ++n)
             printf "| %s | %s (%d of %d points meet it) |\n", want[8], shown[name[t, n]], met[name[t, n]], all[name[t, n]]
     }
