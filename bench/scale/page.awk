@@ -76,8 +76,9 @@ END {
     printf "  one after the other from its owner; of what only neighbours read, %s. The directory enters the n-th sharer of a block in n steps:\n", \
         cell("coherence", 1000000, "neighbours", "messages of the write")
     print "  5 x 10^9 for 100000 sharers, a hundred times as many for a million, which was not simulated."
-    printf "- **Matching**: 8 bytes for each process of a communicator, as in pml/ob1, and %.0f for each peer that was received from.\n", \
+    printf "- **Matching**: 8 bytes for each process of a communicator, as in pml/ob1, and %.0f for the queues of each\n", \
         (value["predicted", "matching", 1000000, "all peers", "bytes"] - value["predicted", "matching", 1000, "all peers", "bytes"]) / 999000 - 8
+    print "  peer that was received from; its whole state, with what ob1 keeps there, takes 320. The tables count the engine\047s part only."
     print "\n## Assumptions\n"
     print "- Default parameters, but for a cache budget that is set to 4 MiB per process (`osc_cached_memory`), a fixed seed, and"
     print "  caching that is not given up when it saves no time (`osc_cached_profit` 0, `osc_cached_bypass_below` 0)."
