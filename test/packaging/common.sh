@@ -79,6 +79,15 @@ program_says() {
     done <<<"right"$'\n'"$texts"
 }
 
+# doctor: ompi-locality doctor runs, and the line that it ends with gives hits
+doctor() {
+    local said line
+    said=$(env "${MPI_ENV[@]}" ompi-locality doctor 2>&1) || { printf '%s\n' "$said" && return 1; }
+    line=$(tail -n 1 <<<"$said")
+    said=$(env "${MPI_ENV[@]}" sh -c "$line" 2>&1) && [[ $said =~ [1-9][0-9.]*\ %\ from\ the\ cache ]] ||
+        { printf '%s\n' "$line" "$said" && return 1; }
+}
+
 # options ARGUMENT...: --mpi=PREFIX|system and --component-path=DIR, as test/mpi/run has them
 options() {
     local arg
