@@ -165,7 +165,7 @@ int main(int argc, char **argv)
         } else {
             OK(storage_allocate(100, 1, &base, &win, shared, "storage_alloc_offset", offset, NULL));
             OK(MPI_Win_free(&win));
-            /* what nobody says here */
+            /* what only several nodes are told */
             fprintf(stderr, "is on a network file system, and processes on several nodes use it\n");
         }
         OK(storage_allocate(100, 1, &base, &win, "mine", NULL));

@@ -26,7 +26,7 @@ static int is_on(MPI_Comm comm)
     return 0 == strcmp(value, "on");
 }
 
-/* One operation of each process: the helper does it, or nobody's does. */
+/* One operation of each process: a helper does it, or none does. */
 static void use(int on)
 {
     const long one = 1;

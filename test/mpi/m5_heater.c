@@ -18,6 +18,7 @@
 #include "counters.h"
 
 #include <dirent.h>
+#include <limits.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -111,13 +112,26 @@ static long waits(void)
     return use.ru_nvcsw;
 }
 
+static long waits_of_dups(int dups)
+{
+    long before = waits();
+
+    for (int i = 0; i < dups; ++i) {
+        MPI_Comm brief;
+
+        OK(MPI_Comm_dup(MPI_COMM_SELF, &brief));
+        OK(MPI_Comm_free(&brief));
+    }
+    return waits() - before;
+}
+
 /* A pass does as much as before when there are many more communicators. */
 static void ignores_communicators(void)
 {
-    enum { MANY = 2000, DUPS = 10000, WAITS = 3 };
+    enum { MANY = 2000, DUPS = 10000, WAITS = 3, TRIES = 3 };
     static MPI_Comm many[MANY];
     unsigned long bytes;
-    long waited;
+    long waited = LONG_MAX;
 
     OK(MPI_Barrier(MPI_COMM_WORLD));
     runs();
@@ -126,15 +140,11 @@ static void ignores_communicators(void)
         OK(MPI_Comm_dup(MPI_COMM_SELF, &many[i]));
     }
     runs();
-    waited = waits();
-    for (int i = 0; i < DUPS; ++i) {
-        MPI_Comm brief;
-
-        OK(MPI_Comm_dup(MPI_COMM_SELF, &brief));
-        OK(MPI_Comm_free(&brief));
+    for (int i = 0; i < TRIES && WAITS < waited; ++i) { /* the kernel may make it wait, too */
+        waited = waits_of_dups(DUPS);
     }
-    waited = waits() - waited;
-    /* with a lock that the heater holds in each pass: 20 beside another core, and more */
+    /* with a lock that the heater holds in each pass: 20 beside another core, and more, each time
+     */
     CHECK(waited <= WAITS, "%ld waits in %d calls of MPI_Comm_dup and MPI_Comm_free", waited, DUPS);
     runs();
     /* a line or two for who is in the next barrier already, none for each communicator */
