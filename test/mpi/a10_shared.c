@@ -12,7 +12,7 @@
 
 enum { N = 100, READS = 1000 };
 
-/* Stores of a process to the memory of another one, which no other store tells of. */
+/* Stores to the memory of another process, which nothing tells the cache of. */
 static void read_passive(MPI_Win win, int target, int *theirs)
 {
     struct counters c;

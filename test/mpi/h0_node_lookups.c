@@ -33,8 +33,6 @@ void *ompi_proc_for_name(name_t name)
 
 int main(int argc, char **argv)
 {
-    const long one = 1;
-    int target;
     long *base;
     struct counters c;
     MPI_Win win;
@@ -46,10 +44,7 @@ int main(int argc, char **argv)
     CHECK(0 == lookups, "%d lookups", lookups);
     counters_open(&c, &win);
     test_barrier();
-    target = (test_rank + 1) % test_size;
-    OK(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, win));
-    OK(MPI_Accumulate(&one, 1, MPI_LONG, target, 0, 1, MPI_LONG, MPI_SUM, win));
-    OK(MPI_Win_unlock(target, win));
+    helper_add_one(win, (test_rank + 1) % test_size);
     test_barrier();
     helper_did(&c, (unsigned long) test_size);
     counters_close(&c);

@@ -95,7 +95,6 @@ static int find_helper(char *list, size_t size)
 /* One operation at another process, if there is one. @return how many */
 static unsigned long use(MPI_Win win)
 {
-    const long one = 1;
     int rank, size, other;
     MPI_Group group;
 
@@ -107,9 +106,7 @@ static unsigned long use(MPI_Win win)
     if (rank == other) {
         return 0;
     }
-    OK(MPI_Win_lock(MPI_LOCK_SHARED, other, 0, win));
-    OK(MPI_Accumulate(&one, 1, MPI_LONG, other, 0, 1, MPI_LONG, MPI_SUM, win));
-    OK(MPI_Win_unlock(other, win));
+    helper_add_one(win, other);
     return 1;
 }
 

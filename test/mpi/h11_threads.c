@@ -101,8 +101,8 @@ int main(int argc, char **argv)
             }
             pthread_join(thread, NULL);
         }
-        test_barrier(); /* else rank 1 could take the lock again before the thread has asked for it
-                         */
+        /* else rank 1 could take the lock again before the thread has asked for it */
+        test_barrier();
     }
     CHECK(1 != test_rank || WAYS == *sum, "the sum is %ld", *sum);
     helper_did(&sums, WAYS);

@@ -29,8 +29,6 @@ static int is_on(MPI_Comm comm)
 /* One operation of each process: a helper does it, or none does. */
 static void use(int on)
 {
-    const long one = 1;
-    int target = (test_rank + 1) % test_size;
     struct counters c;
     MPI_Win win;
     long *base;
@@ -38,9 +36,7 @@ static void use(int on)
     win = test_win_make(NULL, sizeof(long), sizeof(long), &base);
     counters_open(&c, &win);
     test_barrier();
-    OK(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, win));
-    OK(MPI_Accumulate(&one, 1, MPI_LONG, target, 0, 1, MPI_LONG, MPI_SUM, win));
-    OK(MPI_Win_unlock(target, win));
+    helper_add_one(win, (test_rank + 1) % test_size);
     test_barrier();
     helper_did(&c, on ? (unsigned long) test_size : 0);
     counters_close(&c);

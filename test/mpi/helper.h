@@ -84,6 +84,16 @@ __attribute__((unused)) static void helper_rest_long(void)
     }
 }
 
+/* One operation at another process, in an epoch of its own. */
+__attribute__((unused)) static void helper_add_one(MPI_Win win, int target)
+{
+    const long one = 1;
+
+    OK(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, win));
+    OK(MPI_Accumulate(&one, 1, MPI_LONG, target, 0, 1, MPI_LONG, MPI_SUM, win));
+    OK(MPI_Win_unlock(target, win));
+}
+
 /* Sums over all ranks of what was given to helpers, and of what they did. Collective; all
  * operations must be complete, and none may have had the own rank as its target. */
 __attribute__((unused)) static void helper_did(struct counters *c, unsigned long wanted)

@@ -143,8 +143,7 @@ static void ignores_communicators(void)
     for (int i = 0; i < TRIES && WAITS < waited; ++i) { /* the kernel may make it wait, too */
         waited = waits_of_dups(DUPS);
     }
-    /* with a lock that the heater holds in each pass: 20 beside another core, and more, each time
-     */
+    /* each time 20 and more if the heater held a lock in each of its passes */
     CHECK(waited <= WAITS, "%ld waits in %d calls of MPI_Comm_dup and MPI_Comm_free", waited, DUPS);
     runs();
     /* a line or two for who is in the next barrier already, none for each communicator */

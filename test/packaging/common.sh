@@ -79,8 +79,8 @@ program_says() {
     done <<<"right"$'\n'"$texts"
 }
 
-# doctor: ompi-locality doctor runs, and the line that it ends with gives hits
-doctor() {
+# doctor_line_works: ompi-locality doctor runs, and the line that it ends with gives hits
+doctor_line_works() {
     local said line
     said=$(env "${MPI_ENV[@]}" ompi-locality doctor 2>&1) || { printf '%s\n' "$said" && return 1; }
     line=$(tail -n 1 <<<"$said")
