@@ -38,10 +38,11 @@ const char *ompi_osc_cached_helper_processors(void)
     return "";
 }
 
-bool ompi_osc_cached_helper_place(pthread_t thread, const char *const *processors, unsigned count,
-                                  unsigned me)
+ompi_osc_cached_place_t ompi_osc_cached_helper_place(pthread_t thread,
+                                                     const char *const *processors, unsigned count,
+                                                     unsigned me)
 {
-    return true;
+    return OSC_CACHED_PLACE_FIXED;
 }
 
 void ompi_osc_cached_helper_move_on(void)
@@ -116,8 +117,9 @@ static void refuse(const llamatch_cores_input_t *input, const llamatch_cores_cho
     }
 }
 
-bool ompi_osc_cached_helper_place(pthread_t thread, const char *const *processors, unsigned count,
-                                  unsigned me)
+ompi_osc_cached_place_t ompi_osc_cached_helper_place(pthread_t thread,
+                                                     const char *const *processors, unsigned count,
+                                                     unsigned me)
 {
     int cpu = (int) ompi_osc_cached_numbers.helper_cpu;
     hwloc_bitmap_t *sets = calloc(count, sizeof(*sets));
@@ -134,7 +136,7 @@ bool ompi_osc_cached_helper_place(pthread_t thread, const char *const *processor
 
     if (NULL == sets || '\0' == mine[0]) { /* no memory, or no topology */
         free(sets);
-        return true;
+        return OSC_CACHED_PLACE_FIXED;
     }
     for (unsigned i = 0; i < count; ++i) {
         sets[i] = read_list(processors[i]);
@@ -156,7 +158,9 @@ bool ompi_osc_cached_helper_place(pthread_t thread, const char *const *processor
         hwloc_bitmap_free(sets[i]);
     }
     free(sets);
-    return choice.start || OSC_CACHED_CPU_AUTO != cpu;
+    return choice.start                 ? OSC_CACHED_PLACE_OWN
+           : OSC_CACHED_CPU_AUTO == cpu ? OSC_CACHED_PLACE_SHARED
+                                        : OSC_CACHED_PLACE_FIXED;
 }
 
 /* Round robin over all processors that we may use.  What the launcher has not bound, but somebody

@@ -13,7 +13,6 @@
 #include "ompi_config.h"
 
 #include <pthread.h>
-#include <stdbool.h>
 #include <stddef.h>
 
 BEGIN_C_DECLS
@@ -24,15 +23,22 @@ void ompi_osc_cached_helper_look_around(void);
 /** These processors: a list such as "0,2-3"; "": not known. */
 const char *ompi_osc_cached_helper_processors(void);
 
+/** What the thread has got. */
+typedef enum {
+    OSC_CACHED_PLACE_OWN,    /**< a processor that was free, or that the user has named */
+    OSC_CACHED_PLACE_SHARED, /**< none is free: ompi_osc_cached_helper_move_on can be called */
+    OSC_CACHED_PLACE_FIXED,  /**< it shares those of its process, and stays there */
+} ompi_osc_cached_place_t;
+
 /**
  * Choose for the thread of this process, and bind it.
  *
  * @param processors  of the processes of this node, in an order that all of them know
  * @param me          which of them is this one
- * @return whether it has a place of its own; else ompi_osc_cached_helper_move_on can be called
  */
-bool ompi_osc_cached_helper_place(pthread_t thread, const char *const *processors, unsigned count,
-                                  unsigned me);
+ompi_osc_cached_place_t ompi_osc_cached_helper_place(pthread_t thread,
+                                                     const char *const *processors, unsigned count,
+                                                     unsigned me);
 
 /** To the next of the processors that it may use; called by the thread itself. */
 void ompi_osc_cached_helper_move_on(void);

@@ -401,11 +401,16 @@ bool ompi_osc_cached_helper_serves(void)
 
 void ompi_osc_cached_helper_settle(const char *const *processors, unsigned count, unsigned me)
 {
+    const ompi_osc_cached_numbers_t *numbers = &ompi_osc_cached_numbers;
+    ompi_osc_cached_place_t place;
+
     osc_cached_ucx_lock(helper.ucx);
+    place = ompi_osc_cached_helper_place(osc_cached_ucx_thread(helper.ucx), processors, count, me);
     helper.move.threshold =
-        ompi_osc_cached_helper_place(osc_cached_ucx_thread(helper.ucx), processors, count, me)
-            ? 0
-            : (uint64_t) ompi_osc_cached_numbers.helper_move;
+        (OSC_CACHED_PLACE_SHARED == place) ? (uint64_t) numbers->helper_move : 0;
+    osc_cached_ucx_spin(helper.ucx, (OSC_CACHED_PLACE_OWN == place)
+                                        ? (uint64_t) (numbers->helper_spin * 1000)
+                                        : 0);
     osc_cached_ucx_unlock(helper.ucx, false);
 }
 

@@ -57,6 +57,12 @@ osc_cached_ucx_counts_t osc_cached_ucx_counts(const osc_cached_ucx_t *ucx)
     return (osc_cached_ucx_counts_t){0};
 }
 
+void osc_cached_ucx_spin(osc_cached_ucx_t *ucx, uint64_t ns)
+{
+    (void) ucx;
+    (void) ns;
+}
+
 void osc_cached_ucx_lock(osc_cached_ucx_t *ucx)
 {
     (void) ucx;
@@ -225,7 +231,8 @@ struct osc_cached_ucx {
     pthread_t thread;
     pthread_mutex_t lock; /* of serving, origins and the server */
     _Atomic bool stops;
-    uint64_t wakeups, overslept;
+    uint64_t wakeups, overslept, awake;
+    uint64_t spin_ns; /* that the thread looks for more before it sleeps */
     uint32_t queued;          /* notes with data that are not gone */
     osc_cached_map_t origins; /* UCX's endpoints back to them, by name */
     osc_cached_map_t noted;   /* UCX's endpoints to other threads, by name */
@@ -375,6 +382,30 @@ void osc_cached_ucx_unlock(osc_cached_ucx_t *ucx, bool sent)
  * processors, that a message waited for a minute, until something else woke the thread. */
 enum { LONGEST_SLEEP = 1000 };
 
+static uint64_t now(void)
+{
+    struct timespec time;
+
+    (void) clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t) time.tv_sec * 1000000000 + (uint64_t) time.tv_nsec;
+}
+
+/* Look for more for a while; the lock is held, but for a moment before each look. @return whether
+ * there was something */
+static bool spin(osc_cached_ucx_t *ucx)
+{
+    uint64_t until = (0 < ucx->spin_ns) ? now() + ucx->spin_ns : 0;
+    bool found = false;
+
+    while (!found && now() < until && !atomic_load_explicit(&ucx->stops, memory_order_acquire)) {
+        (void) pthread_mutex_unlock(&ucx->lock);
+        (void) pthread_mutex_lock(&ucx->lock);
+        found = 0 != ucp.worker_progress(ucx->serving);
+    }
+    ucx->awake += found;
+    return found;
+}
+
 static void *serve(void *arg)
 {
     osc_cached_ucx_t *ucx = arg;
@@ -393,7 +424,7 @@ static void *serve(void *arg)
             woken = true;
         }
         most = ucx->handlers.idle(ucx->handlers.context);
-        sleeps = UCS_OK == ucp.worker_arm(ucx->serving);
+        sleeps = !spin(ucx) && UCS_OK == ucp.worker_arm(ucx->serving);
         (void) pthread_mutex_unlock(&ucx->lock);
         if (sleeps) {
             woken = 0 != poll(fds, 2, 0 <= most ? most : LONGEST_SLEEP) || 0 <= most;
@@ -412,7 +443,8 @@ pthread_t osc_cached_ucx_thread(const osc_cached_ucx_t *ucx)
 
 osc_cached_ucx_counts_t osc_cached_ucx_counts(const osc_cached_ucx_t *ucx)
 {
-    osc_cached_ucx_counts_t counts = {.wakeups = ucx->wakeups, .overslept = ucx->overslept};
+    osc_cached_ucx_counts_t counts = {
+        .wakeups = ucx->wakeups, .overslept = ucx->overslept, .awake = ucx->awake};
     clockid_t clock;
     struct timespec time;
 
@@ -421,6 +453,11 @@ osc_cached_ucx_counts_t osc_cached_ucx_counts(const osc_cached_ucx_t *ucx)
         counts.cpu_ns = (uint64_t) time.tv_sec * 1000000000 + (uint64_t) time.tv_nsec;
     }
     return counts;
+}
+
+void osc_cached_ucx_spin(osc_cached_ucx_t *ucx, uint64_t ns)
+{
+    ucx->spin_ns = ns;
 }
 
 static void close_endpoint(ucp_worker_h worker, ucp_ep_h ep)

@@ -1,5 +1,8 @@
-/* H22: a helper that nobody asks for anything sleeps: it wakes up for requests only.
+/* H22: a helper that nobody asks for anything sleeps: it wakes up for requests only. Before it
+ * sleeps it looks for more as long as osc_cached_helper_spin says, on a processor of its own only.
  * test: for=osc-cached needs=cache ranks=2 transport=shm,tcp limit=60 mca="osc_cached_helper=on"
+ * test: for=osc-cached needs=cache ranks=2 transport=shm limit=60 args=spins mca="osc_cached_helper=on osc_cached_helper_spin=1000 osc_cached_helper_cpu=0"
+ * test: for=osc-cached needs=cache ranks=2 transport=tcp limit=60 mca="osc_cached_helper=on osc_cached_helper_spin=1000 osc_cached_helper_cpu=process"
  *
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
@@ -13,7 +16,8 @@ enum { SUMS = 100 };
 int main(int argc, char **argv)
 {
     struct counters c;
-    unsigned long before;
+    unsigned long before, awake;
+    int spins = 1 < argc;
     long *base, one = 1;
     MPI_Win win;
 
@@ -31,7 +35,9 @@ int main(int argc, char **argv)
     test_barrier();
     COUNTS(&c, "helper_accumulate_requests", SUMS, "of the other process");
     before = counter(&c, "helper_wakeups");
+    awake = counter(&c, "helper_awake");
     CHECK(0 < before, "it has never slept");
+    CHECK(spins == (0 < awake), "%lu messages came while it was awake", awake);
     sleep(1);
     CHECK(counter(&c, "helper_wakeups") <= before + 5, "%lu times in a second",
           counter(&c, "helper_wakeups") - before);
