@@ -401,6 +401,8 @@ static int component_select(ompi_win_t *win, void **base, size_t size,
             own = ompi_osc_cached_coherence_allocate(comm, size, votes);
             *base = own.ours ? own.base : *base;
         }
+    } else if (wraps || MPI_WIN_FLAVOR_SHARED == flavor) { /* else another text says more */
+        ompi_osc_cached_helper_refuse(win->super.s_info, flavor);
     }
     ompi_osc_cached_choose(win->super.s_info, flavor, ompi_comm_size(comm), largest, false);
     seen = request.flavor = (NULL == memory && !own.ours) ? seen : MPI_WIN_FLAVOR_CREATE;

@@ -34,6 +34,9 @@ void ompi_osc_cached_helper_vote(const ompi_win_t *win, ompi_communicator_t *com
                                  opal_info_t *info, int flavor, const void *base, const char *inner,
                                  bool needed, int64_t votes[OSC_CACHED_VOTES]);
 
+/** A window that is not cached has no helper: tell who asked for one. */
+void ompi_osc_cached_helper_refuse(opal_info_t *info, int flavor);
+
 /**
  * Are the helpers to do all operations of a window on a file, because the inner component cannot
  * have its memory?  Starts them.  Collective, unless the votes are against it.

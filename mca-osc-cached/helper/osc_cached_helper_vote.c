@@ -56,19 +56,38 @@ static bool knows_all(ompi_communicator_t *comm, const ompi_osc_cached_node_t *n
     return true;
 }
 
-/* off, auto or on for a window; each one is more than those before it. */
-static int wish_of(opal_info_t *info)
+/* off, auto or on for a window; each one is more than those before it.
+ *
+ * @param[out] named  by the info key */
+static int wish_of(opal_info_t *info, bool *named)
 {
     int wish = ompi_osc_cached_params.helper;
     char value[8];
 
-    if (OSC_CACHED_HELPER_OFF == wish
-        || !ompi_osc_cached_read_key(info, "ompi_osc_cached_helper", value, sizeof(value))) {
-        return wish;
-    }
-    return (0 == strcmp(value, "on"))    ? OSC_CACHED_HELPER_ON
+    *named = OSC_CACHED_HELPER_OFF != wish
+             && ompi_osc_cached_read_key(info, "ompi_osc_cached_helper", value, sizeof(value));
+    return !*named                       ? wish
+           : (0 == strcmp(value, "on"))  ? OSC_CACHED_HELPER_ON
            : (0 == strcmp(value, "off")) ? OSC_CACHED_HELPER_OFF
                                          : wish;
+}
+
+static void tell_refusal(const char *why)
+{
+    opal_show_help("help-mpi-osc-cached.txt", "helper-window", true, why,
+                   opal_process_info.nodename);
+}
+
+void ompi_osc_cached_helper_refuse(opal_info_t *info, int flavor)
+{
+    bool dynamic = MPI_WIN_FLAVOR_DYNAMIC == flavor, named;
+
+    /* where processes reach each other's memory nobody waits for a target: the parameter, which is
+     * for all windows, is no wish for these */
+    if (OSC_CACHED_HELPER_ON == wish_of(info, &named) && (dynamic || named)) {
+        tell_refusal(dynamic ? "it is a dynamic one"
+                             : "its processes reach each other's memory directly");
+    }
 }
 
 bool ompi_osc_cached_helper_has_rdma(void)
@@ -243,11 +262,13 @@ void ompi_osc_cached_helper_vote(const ompi_win_t *win, ompi_communicator_t *com
                                  bool needed, int64_t votes[OSC_CACHED_VOTES])
 {
     int rank = ompi_comm_rank(comm);
-    bool on_device = MPI_WIN_FLAVOR_CREATE == flavor && ompi_osc_cached_is_on_device(base);
+    bool on_device = MPI_WIN_FLAVOR_CREATE == flavor && ompi_osc_cached_is_on_device(base), named;
+    int wish = needed ? OSC_CACHED_HELPER_ON : wish_of(info, &named);
 
-    votes[OSC_CACHED_VOTE_WISH] = (is_cut_off || on_device) ? OSC_CACHED_HELPER_OFF
-                                  : needed                  ? OSC_CACHED_HELPER_ON
-                                                            : wish_of(info);
+    if (on_device && OSC_CACHED_HELPER_ON == wish) {
+        tell_refusal("its memory is that of a device");
+    }
+    votes[OSC_CACHED_VOTE_WISH] = (is_cut_off || on_device) ? OSC_CACHED_HELPER_OFF : wish;
     votes[OSC_CACHED_VOTE_NODE] = MPI_WIN_FLAVOR_ALLOCATE == flavor && !needed
                                   && OSC_CACHED_PER_NODE == ompi_osc_cached_params.helper_per;
     votes[OSC_CACHED_VOTE_RUNS] = OSC_CACHED_HELPER_OFF != votes[OSC_CACHED_VOTE_WISH]
