@@ -6,13 +6,14 @@
  * (mca-osc-cached/node), on the cores alone: bench/apps/lcc.c is replayed, for one node.
  *
  *     node [--scale=N] [--edge-factor=N] [--seed=N] [--nodes=N] [--ranks=N] [--mates=1]
- *          [--permille=N,...]
+ *          [--permille=N,...] [--faster=N]
  *
  * The graph is R-MAT with 2^scale vertices (14), split by blocks over nodes (2) times ranks (8).
  * For each of its vertices v and each neighbour u of v, a process gets the neighbours of u, when u
  * belongs to another node; with one node, or with --mates, when it belongs to another process.
- * Processes take turns, one get each. A process has --permille thousandths (10, 20, 50, 100) of the
- * bytes of all lists.
+ * A process has --permille thousandths (10, 20, 50, 100) of the bytes of all lists. The next get is
+ * that of the process that is ready first: a miss takes --faster times as long as a hit, or as a
+ * get from the own one of several nodes (1: they take turns).
  *
  * Quantities: hits in percent, of private caches and of the shared one, and misses private/shared.
  */
@@ -26,6 +27,7 @@ typedef struct {
 typedef struct {
     uint64_t at, end; /* neighbours left of the vertex */
     uint32_t vertex, last;
+    uint64_t ready; /* when; UINT64_MAX: it has no gets left */
 } walk_t;
 
 static uint32_t vertices;
@@ -33,6 +35,7 @@ static uint64_t *begin; /* of the neighbours of each vertex */
 static uint32_t *neighbour;
 static char *bytes;
 static bool mates; /* are asked, too */
+static uint64_t miss_time;
 
 static uint64_t next_random(uint64_t *state)
 {
@@ -127,6 +130,24 @@ static bool grow(void *context, uint64_t offset, uint64_t more)
     return true;
 }
 
+/* One get of a list. @return whether it hits */
+static bool is_hit(struct core *own, osc_cached_shared_t *shared, uint32_t u)
+{
+    osc_cached_key_t key = {begin[u] * sizeof(*neighbour), 0, 0};
+    osc_cached_buffer_t buffer = {.address = bytes};
+    size_t size = (size_t) (begin[u + 1] - begin[u]) * sizeof(*neighbour);
+
+    if (NULL == shared) {
+        return OSC_CACHED_HIT == core_get(own, key.address, bytes, size);
+    }
+    if (osc_cached_shared_hit(shared, key, 0, bytes, size, NULL, NULL, NULL, true)) {
+        return true;
+    }
+    (void) osc_cached_shared_publish(shared, key, osc_cached_shared_stamp(shared, 0, 0, 0), &buffer,
+                                     size, NULL);
+    return false;
+}
+
 /* All gets of node 0. @return misses */
 static uint64_t replay(long nodes, long ranks, struct core *cores, osc_cached_shared_t *shared,
                        uint64_t *gets)
@@ -134,7 +155,6 @@ static uint64_t replay(long nodes, long ranks, struct core *cores, osc_cached_sh
     uint32_t block = (vertices + (uint32_t) (nodes * ranks) - 1) / (uint32_t) (nodes * ranks), u;
     walk_t *walks = core_memory((size_t) ranks * sizeof(*walks));
     uint64_t misses = 0;
-    bool more = true;
 
     for (long i = 0; i < ranks; ++i) {
         uint64_t last = (uint64_t) (i + 1) * block;
@@ -143,31 +163,25 @@ static uint64_t replay(long nodes, long ranks, struct core *cores, osc_cached_sh
         walks[i].last = (last < vertices) ? (uint32_t) last : vertices;
     }
     *gets = 0;
-    while (more) {
-        more = false;
-        for (long i = 0; i < ranks; ++i) {
-            size_t size;
+    for (;;) {
+        bool hit, near;
+        long next = 0;
 
-            if (!next_get(&walks[i], i, nodes, ranks, &u)) {
-                continue;
-            }
-            more = true;
-            ++*gets;
-            size = (size_t) (begin[u + 1] - begin[u]) * sizeof(*neighbour);
-            if (NULL == shared) {
-                misses += OSC_CACHED_HIT
-                          != core_get(&cores[i], begin[u] * sizeof(*neighbour), bytes, size);
-            } else {
-                osc_cached_key_t key = {begin[u] * sizeof(*neighbour), 0, 0};
-                osc_cached_buffer_t buffer = {.address = bytes};
-
-                if (!osc_cached_shared_hit(shared, key, 0, bytes, size, NULL, NULL, NULL, true)) {
-                    ++misses;
-                    (void) osc_cached_shared_publish(
-                        shared, key, osc_cached_shared_stamp(shared, 0, 0, 0), &buffer, size, NULL);
-                }
-            }
+        for (long i = 1; i < ranks; ++i) {
+            next = (walks[i].ready < walks[next].ready) ? i : next;
         }
+        if (UINT64_MAX == walks[next].ready) {
+            break;
+        }
+        if (!next_get(&walks[next], next, nodes, ranks, &u)) {
+            walks[next].ready = UINT64_MAX;
+            continue;
+        }
+        hit = is_hit(&cores[next], shared, u);
+        near = 1 < nodes && u / block < (uint32_t) ranks;
+        walks[next].ready += (hit || near) ? 1 : miss_time;
+        misses += !hit;
+        ++*gets;
     }
     free(walks);
     return misses;
@@ -213,7 +227,7 @@ static void compare_caches(long nodes, long ranks, long permille)
         exit(1);
     }
     alone = replay(nodes, ranks, cores, NULL, &gets);
-    together = replay(nodes, ranks, NULL, &shared, &gets);
+    together = replay(nodes, ranks, cores, &shared, &gets);
     snprintf(what, sizeof(what), "%ld x %ld", nodes, ranks);
     print(what, permille, "hits, private", "%", 100 * (1 - (double) alone / (double) gets));
     print(what, permille, "hits, shared", "%", 100 * (1 - (double) together / (double) gets));
@@ -232,8 +246,9 @@ int main(int argc, char **argv)
 
     core_arguments(argc, argv,
                    "node [--scale=N] [--edge-factor=N] [--seed=N] [--nodes=N] [--ranks=N]"
-                   " [--mates=1] [--permille=N,...]");
+                   " [--mates=1] [--permille=N,...] [--faster=N]");
     mates = NULL != micro_option("mates", NULL);
+    miss_time = (uint64_t) micro_positive("faster", 1);
     make_graph(micro_positive("scale", 14), micro_positive("edge-factor", 16),
                (uint64_t) micro_positive("seed", 1));
     bytes = core_memory(begin[vertices] * sizeof(*neighbour));

@@ -25,7 +25,8 @@ const char *ompi_osc_cached_helper_processors(void);
 
 /** What the thread has got. */
 typedef enum {
-    OSC_CACHED_PLACE_OWN,    /**< a processor that was free, or that the user has named */
+    OSC_CACHED_PLACE_OWN, /**< a processor that was free, or that the user has named, whoever else
+                             runs there */
     OSC_CACHED_PLACE_SHARED, /**< none is free: ompi_osc_cached_helper_move_on can be called */
     OSC_CACHED_PLACE_FIXED,  /**< it shares those of its process, and stays there */
 } ompi_osc_cached_place_t;

@@ -408,9 +408,8 @@ void ompi_osc_cached_helper_settle(const char *const *processors, unsigned count
     place = ompi_osc_cached_helper_place(osc_cached_ucx_thread(helper.ucx), processors, count, me);
     helper.move.threshold =
         (OSC_CACHED_PLACE_SHARED == place) ? (uint64_t) numbers->helper_move : 0;
-    osc_cached_ucx_spin(helper.ucx, (OSC_CACHED_PLACE_OWN == place)
-                                        ? (uint64_t) (numbers->helper_spin * 1000)
-                                        : 0);
+    osc_cached_ucx_spin(
+        helper.ucx, (OSC_CACHED_PLACE_OWN == place) ? (uint64_t) (numbers->helper_spin * 1000) : 0);
     osc_cached_ucx_unlock(helper.ucx, false);
 }
 

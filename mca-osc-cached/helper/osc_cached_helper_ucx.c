@@ -231,8 +231,10 @@ struct osc_cached_ucx {
     pthread_t thread;
     pthread_mutex_t lock; /* of serving, origins and the server */
     _Atomic bool stops;
+    _Atomic uint32_t waiting; /* others, for the lock */
+    _Atomic bool called;      /* since the thread asked the handler idle */
     uint64_t wakeups, overslept, awake;
-    uint64_t spin_ns; /* that the thread looks for more before it sleeps */
+    uint64_t spin_ns;         /* that the thread looks for more before it sleeps */
     uint32_t queued;          /* notes with data that are not gone */
     osc_cached_map_t origins; /* UCX's endpoints back to them, by name */
     osc_cached_map_t noted;   /* UCX's endpoints to other threads, by name */
@@ -359,13 +361,16 @@ osc_cached_sending_t osc_cached_ucx_reply(osc_cached_ucx_t *ucx, uint64_t origin
 
 void osc_cached_ucx_lock(osc_cached_ucx_t *ucx)
 {
+    atomic_fetch_add_explicit(&ucx->waiting, 1, memory_order_relaxed);
     (void) pthread_mutex_lock(&ucx->lock);
+    atomic_fetch_sub_explicit(&ucx->waiting, 1, memory_order_relaxed);
 }
 
 void osc_cached_ucx_wake(osc_cached_ucx_t *ucx)
 {
     static const char byte = 0;
 
+    atomic_store_explicit(&ucx->called, true, memory_order_relaxed);
     /* a full pipe wakes it just as well */
     (void) !write(ucx->pipe[1], &byte, 1);
 }
@@ -390,14 +395,17 @@ static uint64_t now(void)
     return (uint64_t) time.tv_sec * 1000000000 + (uint64_t) time.tv_nsec;
 }
 
-/* Look for more for a while; the lock is held, but for a moment before each look. @return whether
- * there was something */
+/* Look for more for a while; the lock is held. Who waits for the lock would not get it in between,
+ * and who has called has something for the handler idle: they end it. @return whether there was
+ * more
+ */
 static bool spin(osc_cached_ucx_t *ucx)
 {
     uint64_t until = (0 < ucx->spin_ns) ? now() + ucx->spin_ns : 0;
     bool found = false;
 
-    while (!found && now() < until && !atomic_load_explicit(&ucx->stops, memory_order_acquire)) {
+    while (!found && now() < until && 0 == atomic_load_explicit(&ucx->waiting, memory_order_relaxed)
+           && !atomic_load_explicit(&ucx->called, memory_order_relaxed)) {
         (void) pthread_mutex_unlock(&ucx->lock);
         (void) pthread_mutex_lock(&ucx->lock);
         found = 0 != ucp.worker_progress(ucx->serving);
@@ -412,7 +420,7 @@ static void *serve(void *arg)
     struct pollfd fds[2] = {{.fd = ucx->event_fd, .events = POLLIN},
                             {.fd = ucx->pipe[0], .events = POLLIN}};
     char bytes[64];
-    bool sleeps = false, woken = true;
+    bool sleeps = false, woken = true, more;
     int most;
 
     while (!atomic_load_explicit(&ucx->stops, memory_order_acquire)) {
@@ -423,8 +431,11 @@ static void *serve(void *arg)
             ucx->overslept += !woken;
             woken = true;
         }
+        atomic_store_explicit(&ucx->called, false, memory_order_relaxed);
         most = ucx->handlers.idle(ucx->handlers.context);
-        sleeps = !spin(ucx) && UCS_OK == ucp.worker_arm(ucx->serving);
+        more = spin(ucx);
+        woken = woken || more;
+        sleeps = !more && UCS_OK == ucp.worker_arm(ucx->serving);
         (void) pthread_mutex_unlock(&ucx->lock);
         if (sleeps) {
             woken = 0 != poll(fds, 2, 0 <= most ? most : LONGEST_SLEEP) || 0 <= most;

@@ -72,15 +72,14 @@ pthread_t osc_cached_ucx_thread(const osc_cached_ucx_t *ucx);
 typedef struct {
     uint64_t wakeups;   /**< how often it slept */
     uint64_t overslept; /**< of these, nothing woke it although there was a message */
-    uint64_t awake;     /**< how often a message came while it spun */
+    uint64_t awake;     /**< how often it found more while it spun */
     uint64_t cpu_ns;    /**< processor time */
 } osc_cached_ucx_counts_t;
 
 /** The lock is held. */
 osc_cached_ucx_counts_t osc_cached_ucx_counts(const osc_cached_ucx_t *ucx);
 
-/** How long the thread looks for more messages before it sleeps; 0: it sleeps at once.  The lock is
- * held. */
+/** How long the thread looks for more before it sleeps; 0: it sleeps at once.  The lock is held. */
 void osc_cached_ucx_spin(osc_cached_ucx_t *ucx, uint64_t ns);
 
 /** The lock of the thread's worker, and of the server behind it. */

@@ -58,23 +58,24 @@ static bool knows_all(ompi_communicator_t *comm, const ompi_osc_cached_node_t *n
 
 /* off, auto or on for a window; each one is more than those before it.
  *
- * @param[out] named  by the info key */
+ * @param[out] named  on, by the info key */
 static int wish_of(opal_info_t *info, bool *named)
 {
     int wish = ompi_osc_cached_params.helper;
-    char value[8];
+    char value[8] = "";
 
-    *named = OSC_CACHED_HELPER_OFF != wish
-             && ompi_osc_cached_read_key(info, "ompi_osc_cached_helper", value, sizeof(value));
-    return !*named                       ? wish
-           : (0 == strcmp(value, "on"))  ? OSC_CACHED_HELPER_ON
+    if (OSC_CACHED_HELPER_OFF != wish) {
+        (void) ompi_osc_cached_read_key(info, "ompi_osc_cached_helper", value, sizeof(value));
+    }
+    *named = 0 == strcmp(value, "on");
+    return *named                        ? OSC_CACHED_HELPER_ON
            : (0 == strcmp(value, "off")) ? OSC_CACHED_HELPER_OFF
                                          : wish;
 }
 
-static void tell_refusal(const char *why)
+static void tell_refusal(const char *why, const char *instead)
 {
-    opal_show_help("help-mpi-osc-cached.txt", "helper-window", true, why,
+    opal_show_help("help-mpi-osc-cached.txt", "helper-window", true, why, instead,
                    opal_process_info.nodename);
 }
 
@@ -86,7 +87,10 @@ void ompi_osc_cached_helper_refuse(opal_info_t *info, int flavor)
      * for all windows, is no wish for these */
     if (OSC_CACHED_HELPER_ON == wish_of(info, &named) && (dynamic || named)) {
         tell_refusal(dynamic ? "it is a dynamic one"
-                             : "its processes reach each other's memory directly");
+                             : "its processes reach each other's memory directly",
+                     dynamic ? "create the window with MPI_Win_create or MPI_Win_allocate,\nor do "
+                               "not request a helper for it"
+                             : "do not request a helper for it: nobody waits for a target there");
     }
 }
 
@@ -265,8 +269,9 @@ void ompi_osc_cached_helper_vote(const ompi_win_t *win, ompi_communicator_t *com
     bool on_device = MPI_WIN_FLAVOR_CREATE == flavor && ompi_osc_cached_is_on_device(base), named;
     int wish = needed ? OSC_CACHED_HELPER_ON : wish_of(info, &named);
 
-    if (on_device && OSC_CACHED_HELPER_ON == wish) {
-        tell_refusal("its memory is that of a device");
+    if (on_device && !needed && OSC_CACHED_HELPER_ON == wish) {
+        tell_refusal("its memory is that of a device",
+                     "create the window in memory of the host, or do not\nrequest a helper for it");
     }
     votes[OSC_CACHED_VOTE_WISH] = (is_cut_off || on_device) ? OSC_CACHED_HELPER_OFF : wish;
     votes[OSC_CACHED_VOTE_NODE] = MPI_WIN_FLAVOR_ALLOCATE == flavor && !needed

@@ -37,7 +37,9 @@ int main(int argc, char **argv)
     before = counter(&c, "helper_wakeups");
     awake = counter(&c, "helper_awake");
     CHECK(0 < before, "it has never slept");
-    CHECK(spins == (0 < awake), "%lu messages came while it was awake", awake);
+    /* on a single processor it spins in the place of who would send something */
+    CHECK(spins == (0 < awake) || 1 == sysconf(_SC_NPROCESSORS_ONLN),
+          "%lu times it found more before it slept", awake);
     sleep(1);
     CHECK(counter(&c, "helper_wakeups") <= before + 5, "%lu times in a second",
           counter(&c, "helper_wakeups") - before);

@@ -427,7 +427,7 @@ mpi_stumbled() {
             echo "MPI_Comm_spawn waits for mpirun"
     elif grep -aoE -m 1 'ompi_rte_init failed|exiting improperly' "$dir/stderr" 2>/dev/null; then
         return
-    elif [[ $MPI_SERIES == 4.1 && -z ${LOCALITY_NODES:-} && "$*" != *helper* && "$*" != *llamatch* && "$*" != *coherent* ]] &&
+    elif [[ $MPI_SERIES == 4.1 && -z ${LOCALITY_NODES:-} && "${SWITCH_ENV[*]} $*" != *@(helper|llamatch|coherent)* ]] &&
         mpi_died_in_thread "$dir/stderr"; then
         echo "a thread of Open MPI after its end"
     fi
