@@ -53,6 +53,8 @@ int main(int argc, char **argv)
         }
         atomic_store(&over, 1);
         pthread_join(thread, NULL);
+    } else {
+        helper_rest_long();
     }
     test_barrier();
     if (2 == test_rank) {

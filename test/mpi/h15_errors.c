@@ -91,6 +91,8 @@ int main(int argc, char **argv)
         FAILS(MPI_Accumulate(&one, 1, MPI_LONG, 0, 4, 1, MPI_LONG, MPI_SUM, win),
               MPI_ERR_RMA_RANGE); /* our own memory */
         OK(MPI_Win_unlock_all(win));
+    } else {
+        helper_rest_long();
     }
     test_barrier();
     if (1 == test_rank) {

@@ -45,6 +45,8 @@ int main(int argc, char **argv)
         }
         OK(MPI_Win_unlock_all(win));
         CHECK(0 < counter(&c, "joins"), "no get has waited for another one");
+    } else {
+        helper_rest_long();
     }
     test_barrier();
     counters_close(&c);

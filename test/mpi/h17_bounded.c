@@ -39,6 +39,9 @@ static void operate(MPI_Win win, int sums, int fetches, long *old)
         OK(MPI_Fetch_and_op(&one, &old[i], MPI_LONG, TARGET, 1, MPI_SUM, win));
     }
     OK(MPI_Win_unlock_all(win));
+    if (TARGET == test_rank) {
+        helper_rest_long();
+    }
     test_barrier();
 }
 

@@ -27,6 +27,8 @@ int main(int argc, char **argv)
             if (origin == test_rank) {
                 OK(MPI_Accumulate(&one, 1, MPI_LONG, 0, 0, 1, MPI_LONG, MPI_SUM, win));
                 OK(MPI_Win_flush(0, win));
+            } else {
+                helper_rest();
             }
             test_barrier();
         }

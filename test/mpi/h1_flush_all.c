@@ -92,6 +92,9 @@ int main(int argc, char **argv)
     counters_open(&c, &win);
     test_barrier();
     for (int round = 0; round < ROUNDS; ++round) {
+        if (0 == round % 10) {
+            helper_rest();
+        }
         epoch(round);
     }
     CHECK(0 < counter(&c, "helper_locks"), "there is no helper");

@@ -54,7 +54,9 @@ int main(int argc, char **argv)
     OK(MPI_Type_commit(&every_third));
     test_barrier();
     OK(MPI_Win_lock_all(0, win));
+    helper_rest();
     get_again(every_third, 0, 1, GETS - 1);
+    helper_rest();
     for (int i = 0; i < BLOCKS; ++i) {
         mine[i] = word(STRIDE * i, 1);
     }

@@ -4,7 +4,7 @@
  * Copyright (c) 2026      The ompi-locality authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "counters.h"
+#include "helper.h"
 
 #include <pthread.h>
 
@@ -31,6 +31,9 @@ static void *sum(void *arg)
     for (long i = 0; i < SUMS; ++i) {
         long got = -1;
 
+        if (0 == i % 1000) {
+            helper_rest();
+        }
         OK(MPI_Fetch_and_op(&one, &got, MPI_LONG, target, 0, MPI_SUM, win));
         OK(MPI_Win_flush(target, win));
         CHECK(i == got, "%ld instead of %ld", got, i);

@@ -33,6 +33,7 @@ int main(int argc, char **argv)
     counters_open(&c, &win);
     test_barrier();
     OK(MPI_Win_lock_all(0, win));
+    helper_rest();
     OK(MPI_Accumulate(ones, 1, real, peer, 0, 1, real, MPI_SUM, win));
     OK(MPI_Accumulate(ones, 2, real, peer, 1, 1, strided, MPI_SUM, win));
     OK(MPI_Get_accumulate(ones, 1, complex, old, 1, complex, peer, 4, 1, complex, MPI_SUM, win));

@@ -78,6 +78,8 @@ int main(int argc, char **argv)
         OK(MPI_Win_flush(1, win));
         check(win, type, MOST);
         OK(MPI_Win_unlock_all(win));
+    } else {
+        helper_rest_long();
     }
     OK(MPI_Type_free(&type));
     test_barrier();

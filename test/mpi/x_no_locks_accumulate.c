@@ -37,6 +37,7 @@ static void atomics(int round)
                           win));
     OK(MPI_Fetch_and_op(&one, &got[1], MPI_INT, right, 2, MPI_SUM, win));
     OK(MPI_Compare_and_swap(&seven, &round, &got[2], MPI_INT, right, 3, win));
+    helper_rest();
     OK(MPI_Win_fence(0, win));
     for (int i = 0; i < 3; ++i) {
         CHECK(round == got[i], "round %d: fetched [%d] = %d", round, i, got[i]);
