@@ -59,7 +59,9 @@ static const mca_base_var_enum_value_t advices[] = {
     {LLAMATCH_ADVISE_OFF, "0"},     {LLAMATCH_ADVISE_TEXT, "1"},    {LLAMATCH_ADVISE_JSON, "json"},
     {LLAMATCH_ADVISE_OFF, "false"}, {LLAMATCH_ADVISE_TEXT, "true"}, {0, NULL}};
 
-static const mca_base_var_enum_value_t paths[] = {{false, "auto"}, {true, "scalar"}, {0, NULL}};
+/* The first one, and those of llamatch_simd_paths: what this CPU does not have is taken out. */
+static mca_base_var_enum_value_t paths[] = {{0, "auto"}, {1, "avx512"}, {2, "avx2"}, {3, "sse2"},
+                                            {4, "neon"}, {5, "scalar"}, {0, NULL}};
 
 static const mca_base_var_enum_value_t truths[] = {
     {false, "0"}, {true, "1"}, {false, "false"}, {true, "true"}, {0, NULL}};
@@ -103,6 +105,17 @@ static struct parameter {
 };
 
 #define NUM_PARAMETERS (sizeof(parameters) / sizeof(parameters[0]))
+
+static void find_paths(void)
+{
+    const llamatch_simd_path_t *all;
+    size_t count = llamatch_simd_paths(&all);
+
+    for (size_t i = 0; i < count; ++i) {
+        paths[i + 1] = (mca_base_var_enum_value_t){(int) i + 1, all[i].name};
+    }
+    paths[count + 1].string = NULL;
+}
 
 bool mca_pml_llamatch_read_word(const mca_base_var_enum_value_t *words, const char *text,
                                 int *value)
@@ -271,6 +284,7 @@ static void register_parameters(void)
 {
     const mca_base_component_t *component = &mca_pml_llamatch_component.pmlm_version;
 
+    find_paths();
     for (size_t i = 0; i < NUM_PARAMETERS; ++i) {
         struct parameter *parameter = &parameters[i];
 
@@ -511,16 +525,17 @@ static void posted_moved(void *payload, uint64_t node)
 
 void mca_pml_llamatch_tuning_enable(void)
 {
-    const llamatch_simd_path_t *all; /* fastest first, scalar last */
-    size_t count = llamatch_simd_paths(&all);
+    int64_t path = mca_pml_llamatch_tuning.simd; /* one of paths, of which auto is the first */
     llamatch_config_t config = llamatch_config_default;
+    const llamatch_simd_path_t *all;
 
+    (void) llamatch_simd_paths(&all);
     selected = true;
     mca_pml_llamatch_heater_start();
     mca_pml_llamatch_advise_start();
     config.pool = mca_pml_llamatch_pool;
     config.entries = (uint32_t) mca_pml_llamatch_tuning.entries;
-    config.find = all[mca_pml_llamatch_tuning.simd ? count - 1 : 0].find;
+    config.find = all[(0 < path) ? path - 1 : 0].find;
     config.moved = posted_moved;
     config.hot = mca_pml_llamatch_hot;
     for (int kind = 0; kind < LLAMATCH_NUM_KINDS; ++kind) {
