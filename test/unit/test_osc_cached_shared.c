@@ -454,7 +454,7 @@ static void damage_is_noticed(void **state)
     for (uint32_t i = 0; i < times; ++i) {
         segment_t segment;
         osc_cached_shared_t *shared = &segment.shared, other;
-        uint32_t what = random_below(&random, 7);
+        uint32_t what = random_below(&random, 8);
         uint64_t value = (uint64_t) random_below(&random, 1u << 30) << random_below(&random, 34);
         osc_cached_shared_line_t *line;
 
@@ -485,6 +485,10 @@ static void damage_is_noticed(void **state)
                                              + unit / OSC_CACHED_SHARED_UNIT],
                              0 == value % 2 ? 0 : UINT32_MAX);
             }
+            break;
+        case 7: /* as little as another program's counter */
+            atomic_fetch_add(
+                (0 == value % 2) ? &shared->header->generation : &shared->targets[1].generation, 1);
             break;
         case 3:
             shared->header->config.max_slots = 3;

@@ -402,6 +402,14 @@ static void recover(osc_cached_shared_t *shared)
     atomic_fetch_add(&shared->recoveries, 1);
 }
 
+/* Whether so many STEPs can have been added: at a million in a second it takes half a year. */
+static bool is_generation(_Atomic uint64_t *generation)
+{
+    static const uint64_t inverse = UINT64_C(0xf1de83e19937733d); /* of STEP, modulo 2^64 */
+
+    return atomic_load_explicit(generation, memory_order_relaxed) * inverse < UINT64_C(1) << 44;
+}
+
 static bool has_right_limits(const osc_cached_shared_t *shared)
 {
     uint64_t slots = slots_of(shared), limit = limit_of(shared);
@@ -410,7 +418,8 @@ static bool has_right_limits(const osc_cached_shared_t *shared)
            && slots <= shared->config.max_slots && 0 == (slots & (slots - 1))
            && shared->config.memory / OSC_CACHED_SHARED_UNIT <= limit
            && limit <= shared->config.max_memory / OSC_CACHED_SHARED_UNIT
-           && shared->header->hand <= limit && is_same(&shared->config, &shared->header->config);
+           && is_generation(&shared->header->generation) && shared->header->hand <= limit
+           && is_same(&shared->config, &shared->header->config);
 }
 
 static bool take_lock(osc_cached_shared_t *shared)
@@ -732,6 +741,9 @@ bool osc_cached_shared_publish(osc_cached_shared_t *shared, osc_cached_key_t key
     bool kept;
 
     /* an entry that takes more than a quarter of all would leave before it pays */
+    if (!is_generation(&shared->targets[key.target].generation)) {
+        osc_cached_shared_condemn(shared);
+    }
     if (0 == bytes || shared->config.max_memory / 4 < bytes || UINT32_MAX < bytes
         || stamp != osc_cached_shared_stamp(shared, key.target, key.address, bytes)
         || !take_lock(shared)) {

@@ -26,10 +26,10 @@
  * hit is half done at any moment, so hits go on meanwhile.
  *
  * Validity is as in osc_cached_cache.h: a line carries a stamp, the sum of its target's generation
- * and of the segment's, from before its bytes were asked for. Any process may add one to either.
+ * and of the segment's, from before its bytes were asked for. Any process may add a STEP to either.
  * The caller may have another term instead of the target's (more), which it has in the extra part:
  * it must only grow.
- * Own writes: who writes to a target counts it as written to, and adds one to its generation, in
+ * Own writes: who writes to a target counts it as written to, and adds to its generation, in
  * this order, before the write is issued, and takes it off the count when it is complete; who
  * fetches reads the generation first, and keeps nothing of a target that is being written to.
  *
@@ -44,7 +44,8 @@
  * memory for a part of the segment, before anybody touches it.
  *
  * Damage. Each line and each layout has a check of its content. When one that did not change fails
- * it, or the header does not look as it should, the segment is marked, and nobody uses it any more.
+ * it, the header does not look as it should, or a generation is no multiple of STEP that is
+ * possible, the segment is marked, and nobody uses it any more.
  *
  * Invariants (osc_cached_shared_verify returns the number of the first broken one; under the lock):
  *  I1 the numbers of the header are those that this process knows, or in their limits.
@@ -71,6 +72,10 @@
 
 /* each hit compares it: a number that processors make with one instruction */
 #define OSC_CACHED_SHARED_MAGIC (UINT64_C(0x6e6f) << 48)
+
+/** What is added to a generation: what a stray write leaves is hardly ever so many times that as
+ * can have been added. */
+#define OSC_CACHED_SHARED_STEP UINT64_C(0x9e3779b97f4a7c15)
 
 enum {
     OSC_CACHED_SHARED_UNIT = 16,     /**< bytes of the arena that are given out together */
@@ -231,7 +236,7 @@ static inline void osc_cached_shared_write_begin(osc_cached_shared_t *shared, in
     atomic_fetch_add(&shared->targets[target].writing, 1);
     atomic_fetch_add((NULL == shared->more) ? &shared->targets[target].generation
                                             : &shared->header->generation,
-                     1);
+                     OSC_CACHED_SHARED_STEP);
 }
 
 /** All its writes there are complete. */
@@ -243,7 +248,7 @@ static inline void osc_cached_shared_write_end(osc_cached_shared_t *shared, int3
 /** Nothing that was fetched so far will be served. */
 static inline void osc_cached_shared_invalidate(osc_cached_shared_t *shared)
 {
-    atomic_fetch_add(&shared->header->generation, 1);
+    atomic_fetch_add(&shared->header->generation, OSC_CACHED_SHARED_STEP);
 }
 
 static inline uint64_t osc_cached_shared_name(osc_cached_key_t key)
