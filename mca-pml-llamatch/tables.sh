@@ -13,7 +13,7 @@ page=pml_llamatch.7.md
 # words LIST: the words that users may write, from the list of them in the C code.
 words()
 {
-    sed -n "/_t [a-z_]*$1\[\]/{:more; /};/!{N; b more}; s/{[A-Za-z_]*, \"\([a-z0-9]*\)\"}/@\1@/gp}" pml_llamatch_tuning.c |
+    sed -n "/_t [a-z_]*$1\[\]/{:more; /};/!{N; b more}; s/{[A-Za-z0-9_]*, \"\([a-z0-9]*\)\"}/@\1@/gp}" pml_llamatch_tuning.c |
         grep -o '@[a-z0-9]*@' | tr -d @ | paste -sd, | sed 's/,/, /g'
 }
 
@@ -31,7 +31,10 @@ parameters()
         POWER) values="powers of two from $least to $most" ;;
         SWITCH) values='false, true' ;;
         INHERITED) values='a number' ;;
-        *) values=$(words "$(tr '[:upper:]' '[:lower:]' <<<"$kind")") ;;
+        *)
+            values=$(words "$(tr '[:upper:]' '[:lower:]' <<<"$kind")")
+            [[ -n $values ]] || fail "pml_llamatch_tuning.c: no words for $name"
+            ;;
         esac
         # ompi_info shows the text only, so that it tells the default, too
         told=${help##*(default: } told=${told%)}

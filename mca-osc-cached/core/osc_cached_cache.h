@@ -35,8 +35,8 @@
  * table is large or nearly empty, a hand collects them instead, that moves on by a few entries with
  * each insertion. For eviction and hand, which do not know the targets, an entry remembers the
  * cache's generation as well.
- * The owner may add a third term, which follows from the bytes that the entry has and only grows,
- * too (more): generations of blocks, that other processes' writes count up.
+ * The owner may add a third term, which follows from the bytes that the entry has and never is
+ * twice the same (more): generations of blocks, that other processes' writes count up.
  *
  * Weak caching: an insertion makes a bounded number of evictions; when that is not enough, the get
  * is simply not kept (a failing access). With the scheme duel it is not kept either when what would

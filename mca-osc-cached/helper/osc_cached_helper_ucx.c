@@ -160,6 +160,7 @@ osc_cached_sending_t osc_cached_ucx_reply(osc_cached_ucx_t *ucx, uint64_t origin
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -395,23 +396,42 @@ static uint64_t now(void)
     return (uint64_t) time.tv_sec * 1000000000 + (uint64_t) time.tv_nsec;
 }
 
-/* Look for more for a while; the lock is held. Who waits for the lock would not get it in between,
- * and who has called has something for the handler idle: they end it. @return whether there was
- * more
+static bool is_wanted(const osc_cached_ucx_t *ucx)
+{
+    return 0 < atomic_load_explicit(&ucx->waiting, memory_order_relaxed);
+}
+
+/* The lock was given back: others get it before the thread takes it again, which would be faster.
  */
+static void give_way(const osc_cached_ucx_t *ucx)
+{
+    enum { LONG = 1000000 }; /* ns; one of them may have been stopped */
+    uint64_t until = is_wanted(ucx) ? now() + LONG : 0;
+
+    while (is_wanted(ucx) && now() < until) {
+        (void) sched_yield();
+    }
+}
+
+/* Look for more for a while; the lock is held. @return whether there was more, or somebody has
+ * called, who has something for the handler idle */
 static bool spin(osc_cached_ucx_t *ucx)
 {
     uint64_t until = (0 < ucx->spin_ns) ? now() + ucx->spin_ns : 0;
-    bool found = false;
 
-    while (!found && now() < until && 0 == atomic_load_explicit(&ucx->waiting, memory_order_relaxed)
-           && !atomic_load_explicit(&ucx->called, memory_order_relaxed)) {
+    while (now() < until) {
         (void) pthread_mutex_unlock(&ucx->lock);
+        give_way(ucx);
         (void) pthread_mutex_lock(&ucx->lock);
-        found = 0 != ucp.worker_progress(ucx->serving);
+        if (0 != ucp.worker_progress(ucx->serving)) {
+            ++ucx->awake;
+            return true;
+        }
+        if (atomic_load_explicit(&ucx->called, memory_order_relaxed)) {
+            return true;
+        }
     }
-    ucx->awake += found;
-    return found;
+    return false;
 }
 
 static void *serve(void *arg)
@@ -426,7 +446,7 @@ static void *serve(void *arg)
     while (!atomic_load_explicit(&ucx->stops, memory_order_acquire)) {
         (void) pthread_mutex_lock(&ucx->lock);
         ucx->wakeups += sleeps;
-        /* not for ever: another thread may want the lock */
+        /* not for ever: others may want the lock */
         for (int i = 0; i < 64 && 0 != ucp.worker_progress(ucx->serving); ++i) {
             ucx->overslept += !woken;
             woken = true;
@@ -437,7 +457,9 @@ static void *serve(void *arg)
         woken = woken || more;
         sleeps = !more && UCS_OK == ucp.worker_arm(ucx->serving);
         (void) pthread_mutex_unlock(&ucx->lock);
-        if (sleeps) {
+        if (!sleeps) {
+            give_way(ucx);
+        } else {
             woken = 0 != poll(fds, 2, 0 <= most ? most : LONGEST_SLEEP) || 0 <= most;
             if (0 != fds[1].revents) {
                 (void) !read(ucx->pipe[0], bytes, sizeof(bytes));

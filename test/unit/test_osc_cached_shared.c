@@ -12,6 +12,9 @@
 
 #include <unistd.h>
 
+/* The stamp of what was fetched before anything was invalidated. */
+#define FRESH (2 * OSC_CACHED_SHARED_STEP)
+
 static void what_is_kept_is_found(void **state)
 {
     segment_t segment;
@@ -301,13 +304,13 @@ static void lines_that_stay_leave_no_gaps(void **state)
     for (uint32_t i = 0; i < LINES; ++i) {
         fill(key_of(0, i), i, words, SMALL);
         assert_true(
-            osc_cached_shared_publish(&segment.shared, key_of(0, i), 0, &buffer, SMALL, NULL));
+            osc_cached_shared_publish(&segment.shared, key_of(0, i), FRESH, &buffer, SMALL, NULL));
         assert_true(0 == i % 2 || hit(&segment.shared, key_of(0, i), words, SMALL));
     }
     for (uint32_t i = 0; i < 2; ++i) {
         fill(key_of(1, i), i, words, LARGE);
         assert_true(
-            osc_cached_shared_publish(&segment.shared, key_of(1, i), 0, &buffer, LARGE, NULL));
+            osc_cached_shared_publish(&segment.shared, key_of(1, i), FRESH, &buffer, LARGE, NULL));
         assert_int_equal(4 * (i + 1), atomic_load(&segment.shared.header->evictions));
         assert_int_equal(0, osc_cached_shared_verify(&segment.shared));
     }
@@ -341,7 +344,7 @@ static void the_hand_moves_with_lines(void **state)
 
         fill(key_of(0, i), 0, words, bytes);
         assert_true(
-            osc_cached_shared_publish(&segment.shared, key_of(0, i), 0, &buffer, bytes, NULL));
+            osc_cached_shared_publish(&segment.shared, key_of(0, i), FRESH, &buffer, bytes, NULL));
         for (int j = 0; 1 != i && j < OSC_CACHED_SHARED_USES; ++j) {
             assert_true(hit(&segment.shared, key_of(0, i), words, bytes));
         }
@@ -349,7 +352,7 @@ static void the_hand_moves_with_lines(void **state)
     segment.shared.header->hand = 8; /* at the fourth */
     for (uint32_t i = 0; i < 2; ++i) {
         fill(key_of(1, 0), 0, words, sizeof(words));
-        assert_int_equal(i, osc_cached_shared_publish(&segment.shared, key_of(1, 0), 0, &buffer,
+        assert_int_equal(i, osc_cached_shared_publish(&segment.shared, key_of(1, 0), FRESH, &buffer,
                                                       sizeof(words), NULL));
         assert_int_equal(0, osc_cached_shared_verify(&segment.shared));
     }
@@ -427,7 +430,8 @@ static void a_large_entry_has_room(void **state)
     segment_open(&segment, small);
     assert_true(small.memory < LARGE && LARGE <= small.max_memory / 4);
     fill(key_of(0, 1), 0, words, LARGE);
-    assert_true(osc_cached_shared_publish(&segment.shared, key_of(0, 1), 0, &buffer, LARGE, NULL));
+    assert_true(
+        osc_cached_shared_publish(&segment.shared, key_of(0, 1), FRESH, &buffer, LARGE, NULL));
     assert_true(hit(&segment.shared, key_of(0, 1), found, LARGE));
     assert_true(is_whole(key_of(0, 1), found, LARGE));
     assert_int_equal(0, osc_cached_shared_verify(&segment.shared));
@@ -435,7 +439,8 @@ static void a_large_entry_has_room(void **state)
     /* where there is no memory, it is not */
     segment_open(&segment, small);
     segment.given.fails_at = 1;
-    assert_false(osc_cached_shared_publish(&segment.shared, key_of(0, 1), 0, &buffer, LARGE, NULL));
+    assert_false(
+        osc_cached_shared_publish(&segment.shared, key_of(0, 1), FRESH, &buffer, LARGE, NULL));
     assert_true(fetch(&segment.shared, key_of(0, 2)));
     assert_int_equal(0, osc_cached_shared_verify(&segment.shared));
     segment_close(&segment);
@@ -457,6 +462,7 @@ static void damage_is_noticed(void **state)
         uint32_t what = random_below(&random, 8);
         uint64_t value = (uint64_t) random_below(&random, 1u << 30) << random_below(&random, 34);
         osc_cached_shared_line_t *line;
+        _Atomic uint64_t *generation;
 
         segment_open(&segment, small);
         assert_int_equal(OSC_CACHED_OK, osc_cached_shared_attach(&other, segment.memory, &small,
@@ -486,9 +492,11 @@ static void damage_is_noticed(void **state)
                              0 == value % 2 ? 0 : UINT32_MAX);
             }
             break;
-        case 7: /* as little as another program's counter */
-            atomic_fetch_add(
-                (0 == value % 2) ? &shared->header->generation : &shared->targets[1].generation, 1);
+        case 7: /* cleared, or as little as another counter would add */
+            generation = (0 == random_below(&random, 2)) ? &shared->header->generation
+                                                         : &shared->targets[1].generation;
+            atomic_store(generation,
+                         (0 == random_below(&random, 2)) ? 0 : atomic_load(generation) + 1);
             break;
         case 3:
             shared->header->config.max_slots = 3;

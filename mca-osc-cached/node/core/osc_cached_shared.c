@@ -168,6 +168,10 @@ int osc_cached_shared_create(osc_cached_shared_t *shared, void *memory,
     }
     own_units(shared, 0, units, NOBODY);
     shared->header->config = *config;
+    for (uint32_t i = 0; i < config->targets; ++i) {
+        atomic_store(&shared->targets[i].generation, OSC_CACHED_SHARED_STEP);
+    }
+    atomic_store(&shared->header->generation, OSC_CACHED_SHARED_STEP);
     atomic_store(&shared->header->slots, config->slots);
     atomic_store(&shared->header->limit, units);
     atomic_store(&shared->header->magic, OSC_CACHED_SHARED_MAGIC);
@@ -402,12 +406,12 @@ static void recover(osc_cached_shared_t *shared)
     atomic_fetch_add(&shared->recoveries, 1);
 }
 
-/* Whether so many STEPs can have been added: at a million in a second it takes half a year. */
+/* Whether so many STEPs can have been added: at a million in a second that takes half a year. */
 static bool is_generation(_Atomic uint64_t *generation)
 {
     static const uint64_t inverse = UINT64_C(0xf1de83e19937733d); /* of STEP, modulo 2^64 */
 
-    return atomic_load_explicit(generation, memory_order_relaxed) * inverse < UINT64_C(1) << 44;
+    return atomic_load_explicit(generation, memory_order_relaxed) * inverse - 1 < UINT64_C(1) << 44;
 }
 
 static bool has_right_limits(const osc_cached_shared_t *shared)

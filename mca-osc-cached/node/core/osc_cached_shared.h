@@ -44,8 +44,8 @@
  * memory for a part of the segment, before anybody touches it.
  *
  * Damage. Each line and each layout has a check of its content. When one that did not change fails
- * it, the header does not look as it should, or a generation is no multiple of STEP that is
- * possible, the segment is marked, and nobody uses it any more.
+ * it, the header does not look as it should, or a generation of the header or of a target is no
+ * multiple of STEP that is possible, the segment is marked, and nobody uses it any more.
  *
  * Invariants (osc_cached_shared_verify returns the number of the first broken one; under the lock):
  *  I1 the numbers of the header are those that this process knows, or in their limits.
@@ -73,8 +73,10 @@
 /* each hit compares it: a number that processors make with one instruction */
 #define OSC_CACHED_SHARED_MAGIC (UINT64_C(0x6e6f) << 48)
 
-/** What is added to a generation: what a stray write leaves is hardly ever so many times that as
- * can have been added. */
+/** What is added to a generation, and its first value: what a stray write leaves is hardly ever so
+ * many times that as can have been added. With 2^64 divided by the golden ratio a sum with another
+ * number that grows by ones is the same again only when the product of what was added to both has
+ * more than 62 bits. */
 #define OSC_CACHED_SHARED_STEP UINT64_C(0x9e3779b97f4a7c15)
 
 enum {
