@@ -417,6 +417,33 @@ static void others_pay_for_growth(void **state)
     segment_close(&segment);
 }
 
+/* Where lines can be had, one that could be served hardly ever leaves because its bucket is full.
+ */
+static void a_full_bucket_gets_more_lines(void **state)
+{
+    int evicted = 0;
+
+    (void) state;
+    for (uint64_t seed = 1; seed <= 50; ++seed) {
+        osc_cached_shared_config_t config = small;
+        segment_t segment;
+
+        config.memory = config.max_memory = 1 << 22;
+        config.slots = 128; /* half of them will be in use */
+        config.max_slots = 4096;
+        config.seed = seed;
+        segment_open(&segment, config);
+        for (uint32_t i = 0; i < PLACES * 2 / 3; ++i) {
+            assert_true(fetch(&segment.shared, key_of(0, i)));
+        }
+        evicted += 0 < atomic_load(&segment.shared.header->evictions);
+        assert_in_range(segment.shared.header->slots, config.slots, 4 * config.slots);
+        assert_int_equal(0, osc_cached_shared_verify(&segment.shared));
+        segment_close(&segment);
+    }
+    assert_in_range(evicted, 0, 2); /* of 50; 17 if only the lines in use count */
+}
+
 /* An entry that is larger than the arena at the start is kept, also by an empty segment, which has
  * nothing that could leave. */
 static void a_large_entry_has_room(void **state)
@@ -517,7 +544,8 @@ static void damage_is_noticed(void **state)
                 (void) fetch(&other, key);
             }
         }
-        if (6 == what) { /* the hand comes by */
+        (void) fetch(&other, key_of(1, PLACES)); /* a change */
+        if (6 == what) {                         /* the hand comes by */
             for (uint32_t j = PLACES; j < 4 * PLACES; ++j) {
                 (void) fetch(&other, key_of(1, j));
             }
@@ -561,6 +589,7 @@ int main(void)
         cmocka_unit_test(the_hand_moves_with_lines),
         cmocka_unit_test(growth_keeps_everything),
         cmocka_unit_test(others_pay_for_growth),
+        cmocka_unit_test(a_full_bucket_gets_more_lines),
         cmocka_unit_test(a_large_entry_has_room),
         cmocka_unit_test(damage_is_noticed),
     };

@@ -639,6 +639,18 @@ static bool find_units(osc_cached_shared_t *shared, uint64_t units, uint64_t *fi
     return true;
 }
 
+/* Whether one that could be served has to leave the bucket of a new key. */
+static bool is_bucket_full(const osc_cached_shared_t *shared, uint64_t hash)
+{
+    uint64_t slot = bucket_of(hash, slots_of(shared)), end = slot + OSC_CACHED_SHARED_WAYS;
+
+    while (slot < end && !is_empty(&shared->lines[slot])
+           && !is_dead(shared, &shared->lines[slot])) {
+        ++slot;
+    }
+    return end == slot;
+}
+
 /* A line of the key's bucket that is free now: an empty one, or a dead one, or one that was not hit
  * since it was asked last, or one of them. */
 static uint64_t find_slot(osc_cached_shared_t *shared, uint64_t hash)
@@ -713,7 +725,8 @@ static bool insert(osc_cached_shared_t *shared, osc_cached_key_t key, uint64_t s
         }
         drop_line(shared, slot);
     }
-    if (5 * slots_of(shared) <= 8 * shared->header->occupied) {
+    if (5 * slots_of(shared) <= 8 * shared->header->occupied
+        || (slots_of(shared) <= 4 * shared->header->occupied && is_bucket_full(shared, hash))) {
         double_lines(shared);
     }
     if (!find_units(shared, units, &first)) {

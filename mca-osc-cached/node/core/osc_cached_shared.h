@@ -40,8 +40,9 @@
  * at most USES times, and at most PATIENCE of them per insertion; the others leave. Lines that stay
  * move up to where others have left, so that there are no gaps between them. Before something
  * leaves that could be served, the arena is doubled, and so are the lines when 5/8 of them are in
- * use: what is there stays where it is. Lines are split by one more bit of the hash. grow() gets
- * memory for a part of the segment, before anybody touches it.
+ * use, or a quarter and the bucket of a new key is full: what is there stays where it is. Lines are
+ * split by one more bit of the hash. grow() gets memory for a part of the segment, before anybody
+ * touches it.
  *
  * Damage. Each line and each layout has a check of its content. When one that did not change fails
  * it, the header does not look as it should, or a generation of the header or of a target is no
