@@ -726,7 +726,7 @@ static bool insert(osc_cached_shared_t *shared, osc_cached_key_t key, uint64_t s
         drop_line(shared, slot);
     }
     if (5 * slots_of(shared) <= 8 * shared->header->occupied
-        || (slots_of(shared) <= 4 * shared->header->occupied && is_bucket_full(shared, hash))) {
+        || (slots_of(shared) <= 8 * shared->header->occupied && is_bucket_full(shared, hash))) {
         double_lines(shared);
     }
     if (!find_units(shared, units, &first)) {

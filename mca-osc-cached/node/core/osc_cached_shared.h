@@ -40,7 +40,7 @@
  * at most USES times, and at most PATIENCE of them per insertion; the others leave. Lines that stay
  * move up to where others have left, so that there are no gaps between them. Before something
  * leaves that could be served, the arena is doubled, and so are the lines when 5/8 of them are in
- * use, or a quarter and the bucket of a new key is full: what is there stays where it is. Lines are
+ * use, or an eighth and the bucket of a new key is full: what is there stays where it is. Lines are
  * split by one more bit of the hash. grow() gets memory for a part of the segment, before anybody
  * touches it.
  *
