@@ -757,10 +757,10 @@ bool osc_cached_shared_publish(osc_cached_shared_t *shared, osc_cached_key_t key
 {
     bool kept;
 
-    /* an entry that takes more than a quarter of all would leave before it pays */
     if (!is_generation(&shared->targets[key.target].generation)) {
         osc_cached_shared_condemn(shared);
     }
+    /* an entry that takes more than a quarter of all would leave before it pays */
     if (0 == bytes || shared->config.max_memory / 4 < bytes || UINT32_MAX < bytes
         || stamp != osc_cached_shared_stamp(shared, key.target, key.address, bytes)
         || !take_lock(shared)) {
